@@ -1,1 +1,55 @@
-//! Placeholder.
+//! The scheduler of the `rt` runtime: tasks, workers, pools, and the protocol by which threads
+//! sleep and are woken.
+//!
+//! A program names the crate `rt`; this crate is the half of it that knows nothing of sockets. It
+//! asks a [`Driver`] to wait for events, and any `std` [`Waker`](std::task::Waker) brings a task
+//! back. So the thread protocol can be modelled without a file descriptor.
+//!
+//! Read in this order: `task.rs` (what is scheduled), `idle.rs` (who sleeps, who searches),
+//! `gate.rs` and `parking.rs` (how they sleep, and who watches for IO), `worker.rs` (where the next
+//! task comes from), `pool.rs` (threads, and shutdown), `current.rs` (the flavour without threads),
+//! `blocking.rs` (threads for calls that block).
+
+#[cfg(not(loom))]
+mod block_on;
+#[cfg(not(loom))]
+mod blocking;
+#[cfg(not(loom))]
+mod context;
+#[cfg(not(loom))]
+pub mod coop;
+#[cfg(not(loom))]
+mod current;
+mod driver;
+mod gate;
+#[cfg(not(loom))]
+mod hooks;
+mod idle;
+mod parking;
+#[cfg(not(loom))]
+mod pool;
+mod primitive;
+#[cfg(not(loom))]
+mod rng;
+mod slot;
+#[cfg(not(loom))]
+mod stats;
+mod task;
+#[cfg(not(loom))]
+mod worker;
+#[cfg(not(loom))]
+mod yield_now;
+
+pub use driver::{Driver, Wait};
+#[cfg(not(loom))]
+pub use {
+    block_on::block_on,
+    blocking::{Blocking, BlockingConfig},
+    context::{is_entered, worker_index},
+    current::CurrentThread,
+    hooks::{Hook, Hooks},
+    pool::{Config, Pool},
+    stats::WorkerMetrics,
+    task::{AbortHandle, Id, JoinError, JoinHandle},
+    yield_now::{YieldNow, yield_now},
+};

@@ -1,0 +1,78 @@
+//! What the current thread is to the scheduler.
+//!
+//! Plain cells without destructors, so that they can be asked at any moment, also from a destructor
+//! that runs while the thread ends.
+
+#![expect(unsafe_code, reason = "the thread's worker is reached through a scoped raw pointer")]
+
+use std::cell::Cell;
+use std::ptr;
+
+use crate::task::Runnable;
+use crate::worker::Local;
+
+thread_local! {
+    /// The worker that this thread runs, while it does.
+    static WORKER: Cell<*const Local> = const { Cell::new(ptr::null()) };
+    /// Whether this thread polls tasks or a `block_on` future just now.
+    static ENTERED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls `f` with the worker that this thread runs.
+#[inline]
+pub(crate) fn with_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
+    WORKER.with(|worker| {
+        // SAFETY: `enter_worker` sets the pointer to a `Local` that outlives its scope, on this
+        // thread alone, and takes it back at the scope's end.
+        f(unsafe { worker.get().as_ref() })
+    })
+}
+
+/// Queues `task` on this thread's worker, if that belongs to the task's pool; else gives it back.
+#[inline]
+pub(crate) fn push_local(task: Runnable) -> Option<Runnable> {
+    with_worker(|worker| match worker {
+        Some(worker) if worker.pool_id() == task.shard().pool_id() => {
+            worker.push(task);
+            None
+        }
+        _ => Some(task),
+    })
+}
+
+/// The index of the worker that this thread is, among the workers of a pool with a driver.
+pub fn worker_index() -> Option<usize> {
+    with_worker(|worker| worker.and_then(Local::io_index))
+}
+
+/// Runs `f` as worker `local`.
+pub(crate) fn enter_worker<R>(local: &Local, f: impl FnOnce() -> R) -> R {
+    struct Leave(*const Local);
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            WORKER.with(|worker| worker.set(self.0));
+        }
+    }
+    let _leave = Leave(WORKER.with(|worker| worker.replace(local)));
+    f()
+}
+
+/// The mark of a thread that is inside `block_on` or a worker.
+#[derive(Debug)]
+pub(crate) struct Entered(());
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        ENTERED.with(|entered| entered.set(false));
+    }
+}
+
+/// Marks this thread as running futures. `None` if it is marked already.
+pub(crate) fn enter() -> Option<Entered> {
+    ENTERED.with(|entered| (!entered.replace(true)).then_some(Entered(())))
+}
+
+/// Whether this thread polls futures just now, so that it must not block.
+pub fn is_entered() -> bool {
+    ENTERED.with(Cell::get)
+}

@@ -1,0 +1,106 @@
+//! The cooperative budget: how many operations one poll may do before it must let others run.
+//!
+//! A task whose sockets and channels are always ready would otherwise never suspend. Each operation
+//! that completes costs one unit; when the units of a poll are spent, operations answer `Pending`
+//! and wake the task, which goes behind the rest. Timers do not ask: an expired one is ready.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Operations a poll.
+const BUDGET: u8 = 128;
+
+/// No limit: outside tasks, and in [`unconstrained`].
+const UNLIMITED: u8 = u8::MAX;
+
+thread_local! {
+    static LEFT: Cell<u8> = const { Cell::new(UNLIMITED) };
+}
+
+/// One unit, taken. Dropped unused it goes back; [`made_progress`](Coop::made_progress) spends it.
+#[must_use = "a unit that is dropped is not spent"]
+#[derive(Debug)]
+pub struct Coop {
+    limited: bool,
+}
+
+impl Coop {
+    /// Spends the unit: the operation did something.
+    pub fn made_progress(mut self) {
+        self.limited = false;
+    }
+}
+
+impl Drop for Coop {
+    fn drop(&mut self) {
+        if self.limited {
+            LEFT.with(|left| left.set(left.get() + 1));
+        }
+    }
+}
+
+/// Takes a unit for one operation, or schedules the task anew when there is none left.
+pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<Coop> {
+    LEFT.with(|left| match left.get() {
+        UNLIMITED => Poll::Ready(Coop { limited: false }),
+        0 => {
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+        units => {
+            left.set(units - 1);
+            Poll::Ready(Coop { limited: true })
+        }
+    })
+}
+
+/// Whether the current poll has units left.
+pub fn has_budget_remaining() -> bool {
+    LEFT.with(|left| left.get() != 0)
+}
+
+/// Puts the previous budget back, also when the poll panics.
+struct Restore(u8);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        LEFT.with(|left| left.set(self.0));
+    }
+}
+
+/// Runs one poll with a fresh budget.
+#[inline]
+pub(crate) fn with_budget<R>(f: impl FnOnce() -> R) -> R {
+    let _restore = Restore(LEFT.with(|left| left.replace(BUDGET)));
+    f()
+}
+
+/// Spends one unit, and suspends if there is none: for long computations between awaits.
+///
+/// # Cancel safety
+///
+/// Cancel safe: nothing is lost but the unit.
+pub async fn consume_budget() {
+    std::future::poll_fn(|cx| poll_proceed(cx).map(Coop::made_progress)).await;
+}
+
+/// A future that is polled without a budget; see [`unconstrained`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct Unconstrained<F>(F);
+
+/// Exempts `future` from the budget. It can then keep its worker for as long as it is ready.
+pub fn unconstrained<F>(future: F) -> Unconstrained<F> {
+    Unconstrained(future)
+}
+
+impl<F: Future + Unpin> Future for Unconstrained<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let _restore = Restore(LEFT.with(|left| left.replace(UNLIMITED)));
+        Pin::new(&mut self.0).poll(cx)
+    }
+}

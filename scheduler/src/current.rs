@@ -1,0 +1,283 @@
+//! The flavour without threads: the thread that blocks is worker and reactor in one.
+//!
+//! The pool's one worker is kept in a slot. Whoever calls [`CurrentThread::block_on`] takes it and
+//! runs the loop: the own future, ready tasks, and, when there is nothing to do, the driver. A
+//! second thread that blocks meanwhile polls its own future only, and takes the worker over when
+//! the first has done. While nobody blocks, tasks wait.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering::AcqRel, Ordering::Acquire};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use crate::block_on::enter_or_panic;
+use crate::driver::Driver;
+use crate::hooks::Hooks;
+use crate::parking::Queues;
+use crate::pool::{Config, Pool, Shared};
+use crate::primitive::sync::{Arc, Mutex};
+use crate::task::JoinHandle;
+use crate::worker::Local;
+use crate::{context, coop};
+
+#[cfg(test)]
+mod tests;
+
+/// Tasks between two looks at the blocked future.
+const TASKS_A_ROUND: u32 = 61;
+
+/// A pool of one worker that runs on the threads that block.
+pub struct CurrentThread {
+    pool: Pool,
+    hooks: Hooks,
+    seat: Mutex<Seat>,
+}
+
+/// Where the worker waits while nobody runs it, and who waits for it.
+struct Seat {
+    worker: Option<Box<Local>>,
+    waiting: VecDeque<Arc<Root>>,
+    /// The tasks are cancelled, or will be by the thread that has the worker.
+    closed: bool,
+}
+
+impl CurrentThread {
+    /// Builds the pool. `config.workers` is taken as 1.
+    pub fn new(config: Config, driver: Box<dyn Driver>) -> CurrentThread {
+        let hooks = config.hooks.clone();
+        let config = Config { workers: 1, ..config };
+        let (pool, mut locals) = Pool::assemble(&config, Some(driver), false);
+        let worker = locals.pop().map(Box::new);
+        let seat = Seat { worker, waiting: VecDeque::new(), closed: false };
+        CurrentThread { pool, hooks, seat: Mutex::new(seat) }
+    }
+
+    /// The pool, for its counters.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// Spawns a task. It runs while some thread blocks on this pool.
+    #[inline]
+    pub fn spawn<F>(&self, future: F, location: &'static Location<'static>) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.pool.spawn(future, location)
+    }
+
+    /// Runs `future` on this thread, and the pool's tasks as long as that takes.
+    ///
+    /// # Panics
+    ///
+    /// If this thread already runs futures: a task, or another `block_on`.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let _entered = enter_or_panic();
+        let root = Arc::new(Root {
+            woken: AtomicBool::new(true),
+            shared: Arc::clone(&self.pool.shared),
+            thread: thread::current(),
+        });
+        let waker = Waker::from(Arc::clone(&root));
+        let mut turn = Turn { future: pin!(future), root: &root, cx: Context::from_waker(&waker) };
+        loop {
+            let seated = self.sit_down(&root);
+            let output = match seated {
+                Some(seated) => seated.drive(&mut turn),
+                None => turn.poll_or_sleep(),
+            };
+            if let Some(output) = output {
+                self.stop_waiting(&root);
+                return output;
+            }
+        }
+    }
+
+    /// Takes the worker, or queues for it.
+    fn sit_down(&self, root: &Arc<Root>) -> Option<Seated<'_>> {
+        let mut seat = self.seat.lock();
+        if seat.closed {
+            return None;
+        }
+        let Some(worker) = seat.worker.take() else {
+            if !seat.waiting.iter().any(|waiting| Arc::ptr_eq(waiting, root)) {
+                seat.waiting.push_back(Arc::clone(root));
+            }
+            return None;
+        };
+        seat.waiting.retain(|waiting| !Arc::ptr_eq(waiting, root));
+        Some(Seated { home: self, worker: Some(worker) })
+    }
+
+    /// Leaves the queue for the worker; an offer that came meanwhile goes to the next.
+    fn stop_waiting(&self, root: &Arc<Root>) {
+        let next = {
+            let mut seat = self.seat.lock();
+            seat.waiting.retain(|waiting| !Arc::ptr_eq(waiting, root));
+            seat.worker.as_ref().and(seat.waiting.front().cloned())
+        };
+        if let Some(next) = next {
+            next.thread.unpark();
+        }
+    }
+
+    /// Puts the worker back. After `close` it is used up: its tasks are cancelled here.
+    fn stand_up(&self, worker: Box<Local>) {
+        worker.leave();
+        let next = {
+            let mut seat = self.seat.lock();
+            if seat.closed {
+                drop(seat);
+                return self.wind_up(&worker);
+            }
+            seat.worker = Some(worker);
+            seat.waiting.front().cloned()
+        };
+        if let Some(next) = next {
+            next.thread.unpark();
+        }
+    }
+
+    /// Refuses new tasks and cancels all others: here, or on the thread that runs the worker.
+    pub fn close(&self) {
+        self.pool.close();
+        let (worker, waiting) = {
+            let mut seat = self.seat.lock();
+            seat.closed = true;
+            (seat.worker.take(), std::mem::take(&mut seat.waiting))
+        };
+        for root in waiting {
+            root.thread.unpark();
+        }
+        if let Some(worker) = worker {
+            self.wind_up(&worker);
+        }
+    }
+
+    fn wind_up(&self, worker: &Local) {
+        context::enter_worker(worker, || {
+            self.pool.cancel_all();
+            worker.drain();
+        });
+    }
+}
+
+/// The worker, taken from its seat; it goes back when this is dropped, also by a panic.
+struct Seated<'a> {
+    home: &'a CurrentThread,
+    worker: Option<Box<Local>>,
+}
+
+impl Drop for Seated<'_> {
+    fn drop(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            self.home.stand_up(worker);
+        }
+    }
+}
+
+impl Seated<'_> {
+    /// The loop. `None`: the pool was closed before the future ended.
+    fn drive<F: Future>(&self, turn: &mut Turn<'_, '_, F>) -> Option<F::Output> {
+        let worker = self.worker.as_deref()?;
+        let shared = &turn.root.shared;
+        context::enter_worker(worker, || {
+            while !shared.parking.is_closed() {
+                if let Some(output) = turn.poll_if_woken() {
+                    return Some(output);
+                }
+                let ran_dry = (0..TASKS_A_ROUND).any(|_| !worker.turn());
+                if ran_dry {
+                    let queues = RootAndQueues { root: turn.root, worker };
+                    worker.park_with(&self.home.hooks, &queues);
+                }
+            }
+            None
+        })
+    }
+}
+
+/// A blocked future and what wakes it.
+struct Turn<'a, 'cx, F> {
+    future: Pin<&'a mut F>,
+    root: &'a Arc<Root>,
+    cx: Context<'cx>,
+}
+
+impl<F: Future> Turn<'_, '_, F> {
+    fn poll_if_woken(&mut self) -> Option<F::Output> {
+        // ORDERING: AcqRel: the poll sees what the waker wrote before its swap.
+        if !self.root.woken.swap(false, AcqRel) {
+            return None;
+        }
+        match coop::with_budget(|| self.future.as_mut().poll(&mut self.cx)) {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => None,
+        }
+    }
+
+    /// For a thread without the worker: an unpark means that the future was woken, that the worker
+    /// is free, or nothing.
+    fn poll_or_sleep(&mut self) -> Option<F::Output> {
+        let output = self.poll_if_woken();
+        if output.is_none() && !self.root.woken.load(Acquire) {
+            thread::park();
+        }
+        output
+    }
+}
+
+/// The waker of a blocked future.
+struct Root {
+    woken: AtomicBool,
+    shared: Arc<Shared>,
+    thread: Thread,
+}
+
+impl Wake for Root {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.woken.swap(true, AcqRel) {
+            // The thread sleeps in the driver, as the worker, or on its own.
+            self.shared.parking.notify_worker(0);
+            self.thread.unpark();
+        }
+    }
+}
+
+/// The worker's queues and the blocked future: either is a reason not to sleep.
+struct RootAndQueues<'a> {
+    root: &'a Root,
+    worker: &'a Local,
+}
+
+impl Queues for RootAndQueues<'_> {
+    fn any_work(&self) -> bool {
+        self.root.woken.load(Acquire) || self.worker.any_work()
+    }
+
+    fn local_work(&self) -> bool {
+        self.worker.local_work()
+    }
+}
+
+impl Drop for CurrentThread {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl fmt::Debug for CurrentThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CurrentThread").field("pool", &self.pool).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,57 @@
+//! What a user wants to hear of the runtime's threads.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// A function that a thread calls at one point of its life.
+pub type Hook = Arc<dyn Fn() + Send + Sync>;
+
+/// The hooks of a pool. A hook that panics is contained: the thread goes on.
+#[derive(Clone, Default)]
+pub struct Hooks {
+    /// A thread of the runtime begins.
+    pub on_thread_start: Option<Hook>,
+    /// A thread of the runtime is about to end.
+    pub on_thread_stop: Option<Hook>,
+    /// A worker is about to sleep.
+    pub on_thread_park: Option<Hook>,
+    /// A worker has woken.
+    pub on_thread_unpark: Option<Hook>,
+}
+
+impl Hooks {
+    pub(crate) fn start(&self) {
+        call(self.on_thread_start.as_ref());
+    }
+
+    pub(crate) fn stop(&self) {
+        call(self.on_thread_stop.as_ref());
+    }
+
+    pub(crate) fn park(&self) {
+        call(self.on_thread_park.as_ref());
+    }
+
+    pub(crate) fn unpark(&self) {
+        call(self.on_thread_unpark.as_ref());
+    }
+}
+
+fn call(hook: Option<&Hook>) {
+    if let Some(hook) = hook {
+        // The panic hook has told the user; the thread has work to do.
+        let _ = catch_unwind(AssertUnwindSafe(|| hook()));
+    }
+}
+
+impl fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hooks")
+            .field("on_thread_start", &self.on_thread_start.is_some())
+            .field("on_thread_stop", &self.on_thread_stop.is_some())
+            .field("on_thread_park", &self.on_thread_park.is_some())
+            .field("on_thread_unpark", &self.on_thread_unpark.is_some())
+            .finish()
+    }
+}

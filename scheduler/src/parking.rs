@@ -1,0 +1,428 @@
+//! How workers sleep and are woken, and which of them watches for IO meanwhile.
+//!
+//! # Roles
+//!
+//! * A **worker** that has run dry parks: it *leads* (blocks in the driver as the gate's owner, so
+//!   that it runs the event's task itself, without a hop) if the gate is free, and else sleeps on
+//!   its token. A busy worker *harvests* now and then: it polls without blocking.
+//! * The **reactor thread** owns the gate while every worker sleeps. When events come it hands their
+//!   tasks to the pool, frees the gate and becomes the **guard**: it naps in ticks. A gate that
+//!   stayed free for a whole tick means that all are busy, and the guard harvests for them. A gate
+//!   that a leader held for two quiet ticks is *recalled*: the leader hands it over and sleeps on
+//!   its token, and the reactor thread is alone in the driver again. It sleeps there without a
+//!   limit (*deep*) only while every worker is parked: whoever claims a worker rouses it, so that
+//!   an active worker is always watched.
+//!
+//! # Invariants
+//!
+//! * **P1** `LEADING` is published only while owning the gate and cleared before the release, so a
+//!   kick that is sent to a leader can be consumed by that leader only.
+//! * **P2** A parked worker's token is a hint; the bit in the idle account is the truth. A worker
+//!   that wakes goes back to sleep unless it has local work, was claimed, or the pool is closed.
+//! * **P3** The gate is never held across a dispatch: wakers are foreign code.
+//! * **P4** When every worker is parked, the gate has an owner that is blocked in the driver.
+//! * **P5** While a worker is not parked, the reactor thread wakes at every tick.
+//!
+//! # Handshakes
+//!
+//! Each is store-then-look with `fence(SeqCst)` on both sides, so one side sees the other.
+//!
+//! | one side | other side | what would be lost |
+//! |---|---|---|
+//! | submit: push, look at the account | park: announce, look at the queues | a task beside sleepers |
+//! | park: announce, try the gate | reactor: release, look at the account | IO that nobody polls (P4) |
+//! | guard: set `deep`, look at the account | claim a worker, look at `deep` | an unwatched worker (P5) |
+//! | close: set `closed`, unpark all | park: announce, look at `closed` | a worker that never ends |
+//!
+//! The timer deadline needs none: it is a file descriptor in the set that is being polled.
+//!
+//! # Sources
+//!
+//! The sleepers' handshake is Dekker's, as in the idle protocols of Go's and of rayon's schedulers;
+//! one thread polling for all is the leader/followers pattern (Schmidt and others, 2000).
+
+use std::fmt;
+use std::time::Duration;
+
+use crossbeam_utils::CachePadded;
+
+use crate::driver::{Driver, Wait};
+use crate::gate::{Gate, Owner};
+use crate::idle::{Claim, Idle};
+use crate::primitive::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use crate::primitive::sync::atomic::{AtomicBool, AtomicU32, fence};
+use crate::primitive::thread::Token;
+
+
+/// How long the guard naps. A gate that nobody used is noticed after one to two of these.
+pub(crate) const TICK: Duration = Duration::from_millis(5);
+
+/// How many ticks without an event end a leader's turn.
+const QUIET_TICKS: u32 = 2;
+
+/// The queues as the parking protocol sees them.
+pub(crate) trait Queues {
+    /// Whether any worker could find a task to run.
+    fn any_work(&self) -> bool;
+
+    /// Whether the calling worker has a task of its own.
+    fn local_work(&self) -> bool;
+}
+
+/// The sleeping side of one pool.
+pub(crate) struct Parking {
+    pub(crate) idle: Idle,
+    parkers: Box<[CachePadded<Parker>]>,
+    poller: Option<Poller>,
+    closed: AtomicBool,
+    workers: usize,
+}
+
+/// The gate and what it guards.
+struct Poller {
+    gate: CachePadded<Gate>,
+    /// The guard wants the gate back.
+    recall: AtomicBool,
+    /// The guard sleeps without a limit.
+    deep: AtomicBool,
+    driver: Box<dyn Driver>,
+    /// Where the guard naps.
+    guard: Token,
+    /// The guard's event buffer.
+    buffer: usize,
+}
+
+/// What the guard remembers from one tick to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    generation: u64,
+    quiet: u32,
+}
+
+impl Parking {
+    /// For `workers` busy workers in `slots` places. With a driver, the gate is the guard's at
+    /// first if `guarded`, and else free for the one worker there is.
+    pub(crate) fn new(
+        workers: usize,
+        slots: usize,
+        driver: Option<Box<dyn Driver>>,
+        guarded: bool,
+    ) -> Self {
+        let first = if guarded { Owner::Reactor } else { Owner::Nobody };
+        Parking {
+            idle: Idle::new(workers, slots),
+            parkers: (0..slots).map(|_| CachePadded::new(Parker::new())).collect(),
+            poller: driver.map(|driver| Poller {
+                gate: CachePadded::new(Gate::new(first)),
+                recall: AtomicBool::new(false),
+                deep: AtomicBool::new(false),
+                driver,
+                guard: Token::default(),
+                buffer: slots,
+            }),
+            closed: AtomicBool::new(false),
+            workers,
+        }
+    }
+
+    /// Says that the calling thread is worker `me`. Before its first [`park`](Parking::park).
+    pub(crate) fn bind(&self, me: usize) {
+        self.parkers[me].token.bind();
+    }
+
+    /// Sees to it that somebody looks at the queues. The caller has just pushed. `false`: everybody
+    /// is busy, and will look when their tasks allow.
+    pub(crate) fn notify(&self) -> bool {
+        fence(SeqCst);
+        match self.idle.claim() {
+            Claim::Worker(worker) => self.rouse(worker),
+            Claim::Searched => {}
+            Claim::AllBusy => return false,
+        }
+        true
+    }
+
+    /// Wakes worker `worker` if it is parked; it comes back searching.
+    pub(crate) fn notify_worker(&self, worker: usize) {
+        fence(SeqCst);
+        if self.idle.claim_worker(worker) {
+            self.rouse(worker);
+        }
+    }
+
+    /// Gives the right to search up, because the caller found a task. If it was the last searcher
+    /// and there is more, somebody else is woken: pushers relied on this one.
+    pub(crate) fn found_work(&self, queues: &impl Queues) {
+        if self.idle.stop_searching() {
+            fence(SeqCst);
+            if queues.any_work() {
+                self.notify();
+            }
+        }
+    }
+
+    /// Sleeps until there may be work. Returns whether the worker counts as searching.
+    pub(crate) fn park(&self, me: usize, searching: bool, queues: &impl Queues) -> bool {
+        self.idle.announce(me, searching);
+        fence(SeqCst);
+        if queues.any_work() {
+            // Counted as searching by this, or by whoever claimed this worker first.
+            let _ = self.idle.retract(me, true);
+            return true;
+        }
+        loop {
+            if self.is_closed() {
+                let _ = self.idle.retract(me, true);
+                return true;
+            }
+            self.sleep(me);
+            if queues.local_work() {
+                return !self.idle.retract(me, false);
+            }
+            if !self.idle.is_parked(me) {
+                return true;
+            }
+        }
+    }
+
+    fn sleep(&self, me: usize) {
+        match &self.poller {
+            Some(poller) if poller.gate.try_take(Owner::Worker) => self.lead(me, poller),
+            _ => self.parkers[me].wait(),
+        }
+    }
+
+    /// Blocks in the driver. The caller has just taken the gate.
+    fn lead(&self, me: usize, poller: &Poller) {
+        let parker = &self.parkers[me];
+        if !parker.begin(LEADING) {
+            poller.gate.release();
+            return;
+        }
+        let events = poller.driver.poll(me, Wait::Forever);
+        let notified = parker.end();
+        // A recall that a busy or woken leader ignores is repeated after the next quiet ticks.
+        let recalled = poller.recall.swap(false, AcqRel);
+        if recalled && events == 0 && !notified {
+            poller.gate.pass_to(Owner::Reactor);
+            poller.guard.wake();
+            parker.wait();
+            return;
+        }
+        poller.gate.release();
+        if poller.driver.dispatch(me) > 1 {
+            self.notify();
+        }
+    }
+
+    /// Polls without blocking, if nobody else polls. Returns how many tasks became runnable.
+    pub(crate) fn harvest(&self, me: usize) -> usize {
+        let Some(poller) = &self.poller else { return 0 };
+        if !poller.gate.try_take(Owner::Worker) {
+            return 0;
+        }
+        let events = poller.driver.poll(me, Wait::Now);
+        poller.gate.release();
+        if events == 0 {
+            return 0;
+        }
+        poller.driver.dispatch(me)
+    }
+
+    /// Wakes a worker that was just claimed, and then the guard if nobody watches.
+    fn rouse(&self, worker: usize) {
+        self.unpark(worker);
+        let Some(poller) = &self.poller else { return };
+        fence(SeqCst);
+        // The swap, so that of many claimers one pays for the kick.
+        if poller.deep.load(Relaxed) && poller.deep.swap(false, AcqRel) {
+            poller.driver.kick();
+        }
+    }
+
+    fn unpark(&self, worker: usize) {
+        if self.parkers[worker].unpark() == LEADING {
+            // `LEADING` is published by pollers only (P1).
+            if let Some(poller) = &self.poller {
+                poller.driver.kick();
+            }
+        }
+    }
+
+    /// Ends all sleep, now and later.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Release);
+        fence(SeqCst);
+        for worker in 0..self.parkers.len() {
+            self.unpark(worker);
+        }
+        if let Some(poller) = &self.poller {
+            poller.driver.kick();
+            poller.guard.wake();
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        // ORDERING: Acquire, so that a worker that ends sees what was done before `close`.
+        self.closed.load(Acquire)
+    }
+
+    /// Says that the calling thread is the guard.
+    pub(crate) fn bind_guard(&self) {
+        if let Some(poller) = &self.poller {
+            poller.guard.bind();
+        }
+    }
+
+    /// One step of the reactor thread: an event as the gate's owner, or a tick as the guard.
+    pub(crate) fn guard_turn(&self, watch: &mut Watch) {
+        let Some(poller) = &self.poller else { return };
+        if poller.gate.look().owner() == Owner::Reactor {
+            self.own(poller, watch);
+        } else {
+            poller.guard.wait_timeout(TICK);
+            self.tick(poller, watch);
+        }
+    }
+
+    /// Blocks in the driver for all the sleeping workers, and lends the gate when events come.
+    fn own(&self, poller: &Poller, watch: &mut Watch) {
+        // Looked at while owning the gate: from here on nobody else consumes `close`'s kick.
+        let mut events = 0;
+        if !self.is_closed() {
+            events = poller.driver.poll(poller.buffer, self.own_wait(poller, watch));
+            poller.deep.store(false, Relaxed);
+            if events == 0 && !self.is_closed() {
+                return;
+            }
+        }
+        watch.quiet = 0;
+        poller.gate.release();
+        if events > 0 {
+            poller.driver.dispatch(poller.buffer);
+        }
+        fence(SeqCst);
+        // If that woke no worker, none will come to take the gate.
+        if !self.is_closed() && self.idle.parked() == self.workers {
+            let _taken = poller.gate.try_take(Owner::Reactor);
+        }
+    }
+
+    /// How long the owning reactor thread may sleep: in ticks while somebody is active, or was a
+    /// moment ago.
+    fn own_wait(&self, poller: &Poller, watch: &mut Watch) -> Wait {
+        if self.idle.parked() < self.workers {
+            watch.quiet = 0;
+            return Wait::For(TICK);
+        }
+        watch.quiet += 1;
+        if watch.quiet < QUIET_TICKS {
+            return Wait::For(TICK);
+        }
+        poller.deep.store(true, Relaxed);
+        fence(SeqCst);
+        if self.idle.parked() < self.workers {
+            return Wait::For(TICK);
+        }
+        Wait::Forever
+    }
+
+    /// Looks whether IO is alive, and steps in where it is not.
+    fn tick(&self, poller: &Poller, watch: &mut Watch) {
+        let seen = poller.gate.look();
+        if seen.generation() != watch.generation {
+            *watch = Watch { generation: seen.generation(), quiet: 0 };
+            return;
+        }
+        match seen.owner() {
+            Owner::Reactor => {}
+            Owner::Worker => {
+                watch.quiet += 1;
+                if watch.quiet >= QUIET_TICKS {
+                    // Not reset: what follows the hand-over is as quiet as what led to it.
+                    // ORDERING: Release; the kick that follows carries it to the leader.
+                    poller.recall.store(true, Release);
+                    poller.driver.kick();
+                }
+            }
+            Owner::Nobody => self.harvest_for_all(poller),
+        }
+    }
+
+    /// Polls for workers that are all busy.
+    fn harvest_for_all(&self, poller: &Poller) {
+        if !poller.gate.try_take(Owner::Reactor) {
+            return;
+        }
+        poller.driver.poll(poller.buffer, Wait::Now);
+        poller.gate.release();
+        poller.driver.dispatch(poller.buffer);
+        fence(SeqCst);
+        // A worker that parked while the guard held the gate could not lead. Somebody must.
+        if self.idle.parked() > 0 {
+            let _taken = poller.gate.try_take(Owner::Reactor);
+        }
+    }
+}
+
+impl fmt::Debug for Parking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parking")
+            .field("idle", &self.idle)
+            .field("gate", &self.poller.as_ref().map(|poller| &*poller.gate))
+            .finish_non_exhaustive()
+    }
+}
+
+const EMPTY: u32 = 0;
+const WAITING: u32 = 1;
+const LEADING: u32 = 2;
+const NOTIFIED: u32 = 3;
+
+/// Where one worker sleeps: a word that says how to wake it.
+///
+/// Every change is a swap or a compare-exchange with `AcqRel`, never a plain store: a notification
+/// that lands between two steps of the sleeper is consumed, not overwritten.
+struct Parker {
+    state: AtomicU32,
+    token: Token,
+}
+
+impl Parker {
+    fn new() -> Self {
+        Parker { state: AtomicU32::new(EMPTY), token: Token::default() }
+    }
+
+    /// Publishes how this worker sleeps. `false`: it was notified already, and that is consumed.
+    fn begin(&self, how: u32) -> bool {
+        if self.state.compare_exchange(EMPTY, how, AcqRel, Relaxed).is_ok() {
+            return true;
+        }
+        self.end();
+        false
+    }
+
+    /// Ends the sleep and says whether a notification had come.
+    fn end(&self) -> bool {
+        self.state.swap(EMPTY, AcqRel) == NOTIFIED
+    }
+
+    /// Sleeps on the token until notified.
+    fn wait(&self) {
+        if self.begin(WAITING) {
+            while self.state.load(Acquire) == WAITING {
+                self.token.wait();
+            }
+            self.end();
+        }
+    }
+
+    /// Notifies, and returns how the worker slept.
+    fn unpark(&self) -> u32 {
+        let slept = self.state.swap(NOTIFIED, AcqRel);
+        if slept == WAITING {
+            self.token.wake();
+        }
+        slept
+    }
+}

@@ -1,0 +1,129 @@
+//! Pools without a driver, on real threads.
+
+use std::future::poll_fn;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use super::{Config, Pool};
+use crate::{block_on, yield_now};
+
+fn pool(workers: usize) -> Pool {
+    Pool::start(&Config::new("test", "cpu", workers), None).unwrap()
+}
+
+/// A generous limit: reached only when something hangs.
+fn watchdog() -> Option<Instant> {
+    Some(Instant::now() + Duration::from_secs(60))
+}
+
+fn close(pool: &Pool) {
+    pool.close();
+    assert!(pool.join(watchdog()), "the workers did not end");
+}
+
+#[test]
+fn a_value_comes_back_from_a_worker() {
+    for workers in [1, 2, 8] {
+        let pool = pool(workers);
+        let name = pool.spawn(async { std::thread::current().name().map(str::to_owned) }, Location::caller());
+        let name = block_on(name).unwrap().unwrap();
+        assert!(name.starts_with("test-cpu-"), "{name}");
+        close(&pool);
+        assert_eq!(pool.live_tasks(), 0);
+    }
+}
+
+#[test]
+fn many_tasks_from_inside_and_outside_all_end() {
+    struct Counted(Arc<AtomicUsize>);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+    for workers in [1, 2, 8] {
+        let pool = Arc::new(pool(workers));
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let outer = (0..100).map(|_| {
+            let (inner_pool, dropped) = (Arc::clone(&pool), Arc::clone(&dropped));
+            pool.spawn(
+                async move {
+                    let mut sum = 0;
+                    let spawn = |i: usize| {
+                        let counted = Counted(Arc::clone(&dropped));
+                        inner_pool.spawn(
+                            async move {
+                                yield_now().await;
+                                let _counted = counted;
+                                i
+                            },
+                            Location::caller(),
+                        )
+                    };
+                    for handle in (0..100).map(spawn).collect::<Vec<_>>() {
+                        sum += handle.await.unwrap();
+                    }
+                    sum
+                },
+                Location::caller(),
+            )
+        });
+        let outer: Vec<_> = outer.collect();
+        let sum: usize = block_on(async {
+            let mut sum = 0;
+            for handle in outer {
+                sum += handle.await.unwrap();
+            }
+            sum
+        });
+        assert_eq!(sum, 100 * (99 * 100 / 2));
+        close(&pool);
+        assert_eq!((dropped.load(Relaxed), pool.live_tasks()), (10_000, 0));
+        assert_eq!(pool.spawned_tasks(), 10_100);
+    }
+}
+
+#[test]
+fn a_closed_pool_gives_cancelled_handles() {
+    let pool = pool(2);
+    let pending = pool.spawn(std::future::pending::<()>(), Location::caller());
+    close(&pool);
+    assert!(block_on(pending).unwrap_err().is_cancelled());
+    let late = pool.spawn(async {}, Location::caller());
+    assert!(late.is_finished());
+    assert!(block_on(late).unwrap_err().is_cancelled());
+}
+
+#[test]
+fn a_waker_that_outlives_the_pool_does_nothing() {
+    let pool = pool(1);
+    let (tx, rx) = std::sync::mpsc::channel();
+    let task = pool.spawn(
+        poll_fn(move |cx| {
+            tx.send(cx.waker().clone()).unwrap();
+            Poll::<()>::Pending
+        }),
+        Location::caller(),
+    );
+    let waker = rx.recv().unwrap();
+    close(&pool);
+    drop(pool);
+    waker.wake_by_ref();
+    waker.wake();
+    assert!(block_on(task).unwrap_err().is_cancelled());
+}
+
+#[test]
+fn a_panic_in_a_task_is_its_join_error() {
+    let pool = pool(2);
+    let task = pool.spawn(async { panic!("boom {}", 7) }, Location::caller());
+    let error = block_on(task).unwrap_err();
+    assert!(error.is_panic());
+    assert_eq!(format!("{error}"), format!("task {} panicked with message \"boom 7\"", error.id()));
+    let after = pool.spawn(async { 1 }, Location::caller());
+    assert_eq!(block_on(after).unwrap(), 1);
+    close(&pool);
+}

@@ -1,0 +1,42 @@
+//! The one door to atomics, cells, locks and thread parking.
+//!
+//! Nothing else in this crate names `std::sync`, so a model sees every operation. [`Mutex`] keeps,
+//! in debug builds, a count of the runtime locks that this thread holds: [`assert_no_lock`] stands
+//! in front of every call into user code (a poll, a waker, a drop) and turns a lock held across
+//! foreign code into a panic at the place that holds it.
+
+#[cfg(loom)]
+mod modelled;
+#[cfg(not(loom))]
+mod native;
+
+pub(crate) mod sync {
+    #[cfg(loom)]
+    pub(crate) use loom::sync::{Arc, atomic};
+    #[cfg(not(loom))]
+    pub(crate) use std::sync::{Arc, atomic};
+
+    #[cfg(loom)]
+    pub(crate) use super::modelled::Mutex;
+    #[cfg(not(loom))]
+    pub(crate) use super::native::{Mutex, assert_no_lock};
+
+    /// Models have no user code to guard.
+    #[cfg(loom)]
+    pub(crate) fn assert_no_lock() {}
+}
+
+pub(crate) mod cell {
+    #[cfg(loom)]
+    pub(crate) use loom::cell::UnsafeCell;
+
+    #[cfg(not(loom))]
+    pub(crate) use super::native::UnsafeCell;
+}
+
+pub(crate) mod thread {
+    #[cfg(loom)]
+    pub(crate) use super::modelled::Token;
+    #[cfg(not(loom))]
+    pub(crate) use super::native::Token;
+}

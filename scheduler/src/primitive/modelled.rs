@@ -1,0 +1,46 @@
+//! The same primitives as loom sees them.
+
+use std::time::Duration;
+
+use loom::sync::{MutexGuard, Notify};
+
+/// loom's mutex without poisoning.
+#[derive(Debug)]
+pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Mutex(loom::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().expect("a model does not panic under a lock")
+    }
+}
+
+/// A place where one thread sleeps until another wakes it.
+#[derive(Debug)]
+pub(crate) struct Token(Notify);
+
+impl Default for Token {
+    fn default() -> Self {
+        Token(Notify::new())
+    }
+}
+
+impl Token {
+    pub(crate) fn bind(&self) {}
+
+    pub(crate) fn wait(&self) {
+        self.0.wait();
+    }
+
+    /// Time passes whenever nothing else does.
+    pub(crate) fn wait_timeout(&self, _: Duration) {
+        loom::thread::yield_now();
+    }
+
+    pub(crate) fn wake(&self) {
+        self.0.notify();
+    }
+}

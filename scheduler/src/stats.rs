@@ -1,0 +1,52 @@
+//! Counters of one worker: written by that worker alone, read by anybody.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A count with one writer: a load and a store, no read-modify-write.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    #[inline]
+    pub(crate) fn add(&self, more: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_add(more), Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// What one worker counts.
+#[derive(Debug, Default)]
+pub(crate) struct Stats {
+    pub(crate) polls: Counter,
+    pub(crate) steals: Counter,
+    pub(crate) parks: Counter,
+    pub(crate) harvested: Counter,
+}
+
+/// One worker's counters at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerMetrics {
+    /// Task polls.
+    pub polls: u64,
+    /// How often it took tasks from another worker.
+    pub steals: u64,
+    /// How often it went to sleep.
+    pub parks: u64,
+    /// Tasks that it made runnable by polling IO while busy.
+    pub harvested: u64,
+}
+
+impl Stats {
+    pub(crate) fn read(&self) -> WorkerMetrics {
+        WorkerMetrics {
+            polls: self.polls.get(),
+            steals: self.steals.get(),
+            parks: self.parks.get(),
+            harvested: self.harvested.get(),
+        }
+    }
+}

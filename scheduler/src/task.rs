@@ -1,0 +1,39 @@
+//! Tasks: a future with a state word, a place in an owner list, and a pool to be woken into.
+//!
+//! One allocation holds a task: header, then the future, later replaced in place by its output.
+//! All that happens to it goes through the state word; `task/state.rs` has the states, the
+//! invariants (T1–T5) and the orderings.
+//!
+//! | file | what |
+//! |---|---|
+//! | `state.rs` | who may touch what, as transitions of one word |
+//! | `cell.rs` | the memory and the life: poll, complete, cancel, free |
+//! | `waker.rs` | `std`'s waker over one counted reference |
+//! | `join.rs` | [`JoinHandle`], [`AbortHandle`], [`JoinError`] |
+//! | `owner.rs` | lists in which every live task can be found |
+
+#[cfg(not(loom))]
+mod cell;
+#[cfg(not(loom))]
+mod id;
+#[cfg(not(loom))]
+mod join;
+#[cfg(not(loom))]
+mod owner;
+mod state;
+#[cfg(not(loom))]
+mod waker;
+
+#[cfg(not(loom))]
+mod runnable;
+
+#[cfg(not(loom))]
+pub use {
+    id::Id,
+    join::{AbortHandle, JoinError, JoinHandle},
+};
+#[cfg(not(loom))]
+pub(crate) use {
+    owner::{Schedule, Shard},
+    runnable::{Runnable, spawn},
+};

@@ -1,0 +1,372 @@
+//! One task's memory: a header that any code can read, then the future or its output.
+//!
+//! The header comes first and its type knows nothing of the future, so a pointer to it stands for
+//! the whole task; what depends on the future's type goes through the [`Vtable`]. The future is
+//! copied straight from the caller's argument into its final place: no intermediate value, so that
+//! a large future costs its stack space once, in debug builds too.
+//!
+//! The future is replaced in place by the output. Which of the two is there follows from the state
+//! word alone (T1 and T3 in `state.rs`): no tag is kept.
+//!
+//! User code that can run from here (a poll, the drop of a future or of an output, a waker) may
+//! panic: each call is caught, a panic in a poll becomes the output, and every other panic ends
+//! there, so that the state word always moves on.
+
+#![expect(unsafe_code, reason = "a task is reached through a thin pointer and freed by count")]
+
+use std::alloc::{self, Layout};
+use std::any::Any;
+use std::future::Future;
+use std::mem::{self, ManuallyDrop};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::pin::Pin;
+use std::ptr::{self, NonNull};
+use std::task::{Context, Poll, Waker};
+
+use super::join::Failure;
+use super::owner::Shard;
+use super::state::{Completed, Pause, Schedule, Start, State};
+use super::waker;
+use super::{Id, Runnable};
+use crate::primitive::cell::UnsafeCell;
+use crate::primitive::sync::{Arc, assert_no_lock};
+
+/// What a finished task leaves for its handle.
+pub(super) type Output<T> = Result<T, Failure>;
+
+/// The part of a task that does not depend on its future.
+pub(crate) struct Header {
+    pub(super) state: State,
+    vtable: &'static Vtable,
+    /// Neighbours in the owner list; touched only under that list's lock.
+    pub(super) links: UnsafeCell<Links>,
+    /// The owner list, and through it the pool that runs the task. Kept until the memory goes, so
+    /// that a late waker still finds them.
+    pub(super) shard: Arc<Shard>,
+    pub(super) id: Id,
+    pub(super) location: &'static Location<'static>,
+    /// Who waits for the output (T4).
+    pub(super) join_waker: UnsafeCell<Option<Waker>>,
+}
+
+/// Neighbours in an owner list.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    pub(super) previous: Option<NonNull<Header>>,
+    pub(super) next: Option<NonNull<Header>>,
+}
+
+/// What depends on the future's type. Each takes the task as its header pointer.
+struct Vtable {
+    /// Polls the future once; the caller holds `RUNNING`.
+    poll: unsafe fn(NonNull<Header>) -> Poll<()>,
+    /// Drops the future and puts `failure` in its place; the caller holds `RUNNING`.
+    fail: unsafe fn(NonNull<Header>, Failure),
+    /// Moves the output to a place of type `Poll<Output<T>>`.
+    read_output: unsafe fn(NonNull<Header>, *mut ()),
+    drop_output: unsafe fn(NonNull<Header>),
+    free: unsafe fn(NonNull<Header>),
+}
+
+#[repr(C)]
+struct Cell<F: Future> {
+    header: Header,
+    body: UnsafeCell<Body<F>>,
+}
+
+union Body<F: Future> {
+    future: ManuallyDrop<F>,
+    output: ManuallyDrop<Output<F::Output>>,
+}
+
+impl<F: Future> Cell<F> {
+    const VTABLE: Vtable = Vtable {
+        poll: poll::<F>,
+        fail: fail::<F>,
+        read_output: read_output::<F>,
+        drop_output: drop_output::<F>,
+        free: free::<F>,
+    };
+}
+
+/// Allocates a task around `future`. The three references that it starts with are the caller's to
+/// place: owner list, handle, first `Runnable`.
+#[inline]
+pub(super) fn allocate<F: Future>(
+    future: F,
+    shard: Arc<Shard>,
+    id: Id,
+    location: &'static Location<'static>,
+) -> NonNull<Header> {
+    let layout = Layout::new::<Cell<F>>();
+    // SAFETY: the layout has a size, the header's at least.
+    let memory = unsafe { alloc::alloc(layout) };
+    let Some(cell) = NonNull::new(memory.cast::<Cell<F>>()) else {
+        alloc::handle_alloc_error(layout);
+    };
+    let header = Header {
+        state: State::new(),
+        vtable: &Cell::<F>::VTABLE,
+        links: UnsafeCell::new(Links::default()),
+        shard,
+        id,
+        location,
+        join_waker: UnsafeCell::new(None),
+    };
+    let future = ManuallyDrop::new(future);
+    // SAFETY: `cell` is fresh memory of the right layout. The future is moved as bytes, once: the
+    // original is never used or dropped again.
+    unsafe {
+        ptr::addr_of_mut!((*cell.as_ptr()).header).write(header);
+        let body = ptr::addr_of_mut!((*cell.as_ptr()).body).cast::<F>();
+        ptr::copy_nonoverlapping(&raw const *future, body, 1);
+    }
+    cell.cast()
+}
+
+/// # Safety
+///
+/// `header` belongs to a live `Cell<F>`.
+unsafe fn body<F: Future>(header: NonNull<Header>) -> *mut Body<F> {
+    // SAFETY: by the caller; only the address is taken.
+    unsafe { (*header.cast::<Cell<F>>().as_ptr()).body.with_mut(|body| body) }
+}
+
+unsafe fn poll<F: Future>(header: NonNull<Header>) -> Poll<()> {
+    // SAFETY: the caller holds RUNNING, so the future is there and ours alone (T1); it stays in
+    // this allocation until it is dropped, so it is pinned.
+    let future = unsafe { Pin::new_unchecked(&mut *(*body::<F>(header)).future) };
+    let polled = catch_unwind(AssertUnwindSafe(|| {
+        waker::with_borrowed(header, |waker| future.poll(&mut Context::from_waker(waker)))
+    }));
+    let output = match polled {
+        Ok(Poll::Pending) => return Poll::Pending,
+        Ok(Poll::Ready(value)) => Ok(value),
+        Err(panic) => Err(Failure::Panic(panic)),
+    };
+    // SAFETY: as above; the future is not touched again.
+    unsafe { replace::<F>(header, output) };
+    Poll::Ready(())
+}
+
+unsafe fn fail<F: Future>(header: NonNull<Header>, failure: Failure) {
+    // SAFETY: the caller holds RUNNING.
+    unsafe { replace::<F>(header, Err(failure)) }
+}
+
+/// Drops the future and writes the output where it was.
+///
+/// # Safety
+///
+/// The caller holds `RUNNING` and the future is there; afterwards the output is.
+unsafe fn replace<F: Future>(header: NonNull<Header>, output: Output<F::Output>) {
+    // SAFETY: by the caller, the body is ours and holds the future.
+    let dropped = contain(|| unsafe { ManuallyDrop::drop(&mut (*body::<F>(header)).future) });
+    // A destructor's panic is told only where nothing better is known.
+    let output = match (output, dropped) {
+        (Err(Failure::Cancelled), Err(panic)) => Err(Failure::Panic(panic)),
+        (output, _) => output,
+    };
+    // SAFETY: the future is gone (also when its drop panicked), so the place is free.
+    unsafe { (*body::<F>(header)).output = ManuallyDrop::new(output) };
+}
+
+unsafe fn read_output<F: Future>(header: NonNull<Header>, place: *mut ()) {
+    // SAFETY: the caller owns the output (T3) and says that `place` has this type.
+    unsafe {
+        let output = ManuallyDrop::take(&mut (*body::<F>(header)).output);
+        *place.cast::<Poll<Output<F::Output>>>() = Poll::Ready(output);
+    }
+}
+
+unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
+    // SAFETY: the caller owns the output (T3) and does not use it again.
+    let _ = contain(|| unsafe { ManuallyDrop::drop(&mut (*body::<F>(header)).output) });
+}
+
+unsafe fn free<F: Future>(header: NonNull<Header>) {
+    // SAFETY: the count is 0: nobody else has a pointer. The body holds nothing by now: it is
+    // freed complete, and its output was read or dropped (T3).
+    unsafe {
+        ptr::drop_in_place(header.as_ptr());
+        alloc::dealloc(header.as_ptr().cast(), Layout::new::<Cell<F>>());
+    }
+}
+
+/// Runs user code that must not unwind into the runtime.
+fn contain(f: impl FnOnce()) -> Result<(), Box<dyn Any + Send>> {
+    assert_no_lock();
+    catch_unwind(AssertUnwindSafe(f))
+}
+
+/// A counted pointer to a task, without a meaning of its own: the types around it say what the
+/// reference is for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TaskRef(NonNull<Header>);
+
+// SAFETY: every access to what is behind the header goes through the state word, whose operations
+// hand the future and the output from thread to thread (T1, T3). `allocate`'s callers see to it
+// that both are `Send`, or that the task stays on one thread.
+unsafe impl Send for TaskRef {}
+// SAFETY: as above: a shared `TaskRef` gives access to the state word and to immutable fields.
+unsafe impl Sync for TaskRef {}
+
+impl TaskRef {
+    /// # Safety
+    ///
+    /// The caller passes on one counted reference.
+    pub(super) unsafe fn from_raw(header: NonNull<Header>) -> Self {
+        TaskRef(header)
+    }
+
+    pub(super) fn into_raw(self) -> NonNull<Header> {
+        let header = self.0;
+        mem::forget(self);
+        header
+    }
+
+    pub(super) fn as_raw(&self) -> NonNull<Header> {
+        self.0
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        // SAFETY: this reference is counted, so the memory lives (T5). Every field is immutable,
+        // atomic, or a cell with rules of its own.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Runs one turn of the task for the holder of its `Runnable`.
+    ///
+    /// Gives the `Runnable` back when the task was woken during its poll; the caller queues it.
+    #[inline]
+    pub(super) fn run(self) -> Option<Runnable> {
+        assert_no_lock();
+        let header = self.header();
+        match header.state.start_poll() {
+            Start::Gone => return None,
+            Start::Cancel => {
+                self.fail(Failure::Cancelled);
+                return None;
+            }
+            Start::Poll => {}
+        }
+        // SAFETY: `start_poll` gave this thread RUNNING.
+        if unsafe { (header.vtable.poll)(self.0) }.is_ready() {
+            self.complete();
+            return None;
+        }
+        match header.state.finish_pending() {
+            Pause::Idle => {
+                // The state word took the reference back.
+                mem::forget(self);
+                None
+            }
+            Pause::Requeue => Some(Runnable::from_ref(self)),
+            Pause::Cancel => {
+                self.fail(Failure::Cancelled);
+                None
+            }
+        }
+    }
+
+    /// Ends a task whose `RUNNING` this thread holds, without an output of its own.
+    fn fail(self, failure: Failure) {
+        // SAFETY: the caller holds RUNNING, and the future is still there.
+        unsafe { (self.header().vtable.fail)(self.0, failure) };
+        self.complete();
+    }
+
+    /// Ends the task if no thread runs it; see [`State::claim_to_cancel`].
+    pub(super) fn cancel_now(self) {
+        if self.header().state.claim_to_cancel() {
+            self.fail(Failure::Cancelled);
+        }
+    }
+
+    /// Publishes the output, tells the handle, and leaves the owner list.
+    fn complete(self) {
+        let header = self.header();
+        let Completed { wake_joiner, drop_output } = header.state.complete();
+        if drop_output {
+            // SAFETY: there was no handle when the task became complete: the output is ours (T3).
+            unsafe { (header.vtable.drop_output)(self.0) };
+        }
+        if wake_joiner {
+            // SAFETY: JOIN_WAKER was set when COMPLETE was: the cell is ours (T4).
+            let waker = header.join_waker.with_mut(|cell| unsafe { (*cell).take() });
+            let _ = contain(|| {
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+            });
+        }
+        // The owner list's reference and this one go in one step.
+        let listed = header.shard.remove(self.0);
+        let header = self.into_raw();
+        // SAFETY: `self` was counted, and so was the list's reference if it was still listed.
+        unsafe { drop_refs(header, 1 + usize::from(listed)) };
+    }
+
+    /// Asks for the task's end; it happens where the task runs.
+    pub(super) fn abort(&self) {
+        if self.header().shard.pool.cancels_in_place() {
+            return self.clone().cancel_now();
+        }
+        if self.header().state.abort() == Schedule::Push {
+            Runnable::from_ref(self.clone()).schedule();
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The caller is the task's handle, has seen `Join::Complete`, has not taken the output yet,
+    /// and `T` is the future's output.
+    pub(super) unsafe fn take_output<T>(&self, place: &mut Poll<Output<T>>) {
+        // SAFETY: by the caller (T3).
+        unsafe { (self.header().vtable.read_output)(self.0, ptr::from_mut(place).cast()) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`take_output`](TaskRef::take_output).
+    pub(super) unsafe fn drop_output(&self) {
+        // SAFETY: by the caller (T3).
+        unsafe { (self.header().vtable.drop_output)(self.0) }
+    }
+}
+
+impl Clone for TaskRef {
+    fn clone(&self) -> Self {
+        self.header().state.ref_inc();
+        TaskRef(self.0)
+    }
+}
+
+impl Drop for TaskRef {
+    fn drop(&mut self) {
+        // SAFETY: this reference was counted and is gone now.
+        unsafe { drop_refs(self.0, 1) }
+    }
+}
+
+/// # Safety
+///
+/// The caller gives up `count` counted references.
+pub(super) unsafe fn drop_refs(header: NonNull<Header>, count: usize) {
+    // SAFETY: the references are still counted, so the memory lives.
+    let task = unsafe { header.as_ref() };
+    if task.state.ref_dec(count) {
+        // SAFETY: these were the last references (T5).
+        unsafe { (task.vtable.free)(header) }
+    }
+}
+
+impl std::fmt::Debug for Header {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Task")
+            .field("id", &self.id)
+            .field("state", &self.state.describe())
+            .field("spawned_at", &format_args!("{}", self.location))
+            .finish()
+    }
+}

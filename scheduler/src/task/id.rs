@@ -1,0 +1,45 @@
+//! Task ids: unique in the process, handed to threads in blocks.
+
+use std::cell::Cell;
+use std::fmt;
+use std::num::NonZeroU64;
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// How many ids a thread takes at a time, so that spawning threads rarely meet on the counter.
+const BLOCK: u64 = 1 << 10;
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    /// The rest of this thread's block: next id, and the end.
+    static LOCAL: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
+
+/// The id of a task, unique among all tasks of the process.
+///
+/// Ids say nothing of the order in which tasks were spawned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(NonZeroU64);
+
+impl Id {
+    pub(super) fn next() -> Self {
+        let id = LOCAL.with(|local| {
+            let (mut next, mut end) = local.get();
+            if next == end {
+                // ORDERING: Relaxed; only the numbers must differ.
+                next = NEXT.fetch_add(BLOCK, Relaxed);
+                end = next + BLOCK;
+            }
+            local.set((next + 1, end));
+            next
+        });
+        Id(NonZeroU64::new(id).expect("ids start at 1"))
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,271 @@
+//! What a spawner keeps of a task: its output to come, and the right to abort it.
+
+#![expect(unsafe_code, reason = "the output and the join waker pass through the task's cell")]
+
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::task::{Context, Poll, Waker, ready};
+
+use super::Id;
+use super::cell::{Output, TaskRef};
+use super::state::Join;
+use crate::coop;
+
+/// Why a task ended without a value.
+pub(super) enum Failure {
+    Cancelled,
+    Panic(Box<dyn Any + Send>),
+}
+
+/// An owned permission to await a task's output.
+///
+/// Dropping the handle detaches the task: it runs on, and its output is dropped when it ends.
+///
+/// # Cancel safety
+///
+/// Awaiting `&mut handle` is cancel safe: the output stays with the task until the poll that
+/// returns it.
+#[must_use = "a dropped handle detaches its task; await it, keep it, or say `drop(handle)`"]
+pub struct JoinHandle<T> {
+    task: TaskRef,
+    /// The output was returned; only the task's name and its end remain to ask for.
+    taken: bool,
+    _output: PhantomData<T>,
+}
+
+// SAFETY: the handle moves one `T` out of the task, whichever thread it is on by then, and hands
+// out no reference to it.
+unsafe impl<T: Send> Send for JoinHandle<T> {}
+// SAFETY: `&JoinHandle` reaches only the state word and immutable fields.
+unsafe impl<T: Send> Sync for JoinHandle<T> {}
+
+impl<T> UnwindSafe for JoinHandle<T> {}
+impl<T> RefUnwindSafe for JoinHandle<T> {}
+impl<T> Unpin for JoinHandle<T> {}
+
+impl<T> JoinHandle<T> {
+    /// # Safety
+    ///
+    /// `task` is the handle's counted reference, and the task's output has type `T`.
+    pub(super) unsafe fn new(task: TaskRef) -> Self {
+        JoinHandle { task, taken: false, _output: PhantomData }
+    }
+
+    /// Asks the task to end at its next suspension point.
+    ///
+    /// The task's future is dropped by the pool that runs it; then the handle resolves to an error
+    /// that says [`is_cancelled`](JoinError::is_cancelled). A task that is complete keeps its value,
+    /// and a task that is being polled may still complete in that poll. Calling it again, from any
+    /// thread, or after the runtime is gone, does nothing.
+    pub fn abort(&self) {
+        self.task.abort();
+    }
+
+    /// A handle that can only abort, to keep elsewhere.
+    #[must_use]
+    pub fn abort_handle(&self) -> AbortHandle {
+        AbortHandle { task: self.task.clone() }
+    }
+
+    /// Whether the task has ended and its future is dropped.
+    pub fn is_finished(&self) -> bool {
+        self.task.header().state.is_complete()
+    }
+
+    /// The task's id.
+    pub fn id(&self) -> Id {
+        self.task.header().id
+    }
+
+    /// Puts `waker` into the join cell. `Complete` means that the output is there instead.
+    fn register(&self, waker: &Waker) -> Join {
+        let header = self.task.header();
+        // The clone runs foreign code, so it comes before the cell is taken.
+        let fresh = waker.clone();
+        if header.state.take_join_cell() == Join::Complete {
+            return Join::Complete;
+        }
+        // SAFETY: JOIN_WAKER is clear, so the cell is the handle's (T4).
+        let old = header.join_waker.with_mut(|cell| unsafe { (*cell).replace(fresh) });
+        let join = header.state.give_join_cell();
+        if join == Join::Complete {
+            // SAFETY: the task completed while JOIN_WAKER was clear: the cell stays ours.
+            drop(header.join_waker.with_mut(|cell| unsafe { (*cell).take() }));
+        }
+        drop(old);
+        join
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        assert!(!self.taken, "a JoinHandle was polled after it had returned the output");
+        let budget = ready!(coop::poll_proceed(cx));
+        if !self.is_finished() && self.register(cx.waker()) == Join::Pending {
+            return Poll::Pending;
+        }
+        budget.made_progress();
+        self.taken = true;
+        let mut output: Poll<Output<T>> = Poll::Pending;
+        // SAFETY: the task is complete, `taken` says that the output is still there, and `new`'s
+        // caller vouched for its type.
+        unsafe { self.task.take_output(&mut output) };
+        let id = self.id();
+        output.map(|output| output.map_err(|failure| JoinError::new(id, failure)))
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        if self.taken {
+            return;
+        }
+        let header = self.task.header();
+        match header.state.drop_join_interest() {
+            Join::Pending => {
+                // SAFETY: JOIN_WAKER is clear, so the cell is the handle's (T4).
+                drop(header.join_waker.with_mut(|cell| unsafe { (*cell).take() }));
+            }
+            // SAFETY: complete, and not taken.
+            Join::Complete => unsafe { self.task.drop_output() },
+        }
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").field("task", self.task.header()).finish()
+    }
+}
+
+/// The right to abort a task, without a claim to its output.
+#[derive(Clone)]
+pub struct AbortHandle {
+    task: TaskRef,
+}
+
+impl AbortHandle {
+    /// Asks the task to end, as [`JoinHandle::abort`] does.
+    pub fn abort(&self) {
+        self.task.abort();
+    }
+
+    /// Whether the task has ended and its future is dropped.
+    pub fn is_finished(&self) -> bool {
+        self.task.header().state.is_complete()
+    }
+
+    /// The task's id.
+    pub fn id(&self) -> Id {
+        self.task.header().id
+    }
+}
+
+impl fmt::Debug for AbortHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AbortHandle").field("task", self.task.header()).finish()
+    }
+}
+
+/// A task ended without a value: it was cancelled, or it panicked.
+pub struct JoinError {
+    id: Id,
+    kind: Kind,
+}
+
+enum Kind {
+    Cancelled,
+    /// In a mutex so that the error is `Sync` whatever the payload is.
+    Panic(Mutex<Box<dyn Any + Send>>),
+}
+
+impl JoinError {
+    fn new(id: Id, failure: Failure) -> Self {
+        let kind = match failure {
+            Failure::Cancelled => Kind::Cancelled,
+            Failure::Panic(payload) => Kind::Panic(Mutex::new(payload)),
+        };
+        JoinError { id, kind }
+    }
+
+    /// Whether the task was aborted, or its runtime was shut down before it ended.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.kind, Kind::Cancelled)
+    }
+
+    /// Whether the task panicked.
+    pub fn is_panic(&self) -> bool {
+        matches!(self.kind, Kind::Panic(_))
+    }
+
+    /// The panic's payload, for [`std::panic::resume_unwind`].
+    ///
+    /// # Panics
+    ///
+    /// If the task did not panic; [`try_into_panic`](JoinError::try_into_panic) does not.
+    #[track_caller]
+    pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
+        match self.try_into_panic() {
+            Ok(payload) => payload,
+            Err(error) => panic!("into_panic on a task that did not panic: {error}"),
+        }
+    }
+
+    /// The panic's payload.
+    ///
+    /// # Errors
+    ///
+    /// Gives the error back if the task did not panic.
+    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
+        match self.kind {
+            // A mutex is poisoned by a panic of its holder; this one is never locked.
+            Kind::Panic(payload) => Ok(payload.into_inner().unwrap_or_else(|e| e.into_inner())),
+            Kind::Cancelled => Err(self),
+        }
+    }
+
+    /// The id of the task that failed.
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// The message that the task panicked with, when it is text.
+    fn panic_message(&self) -> Option<String> {
+        let Kind::Panic(payload) = &self.kind else { return None };
+        let payload = payload.lock().unwrap_or_else(|e| e.into_inner());
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        text.or_else(|| payload.downcast_ref::<String>().cloned())
+    }
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.kind, self.panic_message()) {
+            (Kind::Cancelled, _) => write!(f, "task {} was cancelled", self.id),
+            (_, Some(message)) => write!(f, "task {} panicked with message {message:?}", self.id),
+            (_, None) => write!(f, "task {} panicked", self.id),
+        }
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JoinError({self})")
+    }
+}
+
+impl std::error::Error for JoinError {}
+
+impl From<JoinError> for io::Error {
+    fn from(error: JoinError) -> Self {
+        io::Error::other(error)
+    }
+}

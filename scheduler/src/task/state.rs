@@ -1,0 +1,297 @@
+//! The state word of a task: who may touch the future, the output and the join waker.
+//!
+//! Every right over a task is a bit or a count in this one word, and is taken and given up by one
+//! atomic operation, named here after what it means. The callers (`cell.rs`, `join.rs`,
+//! `waker.rs`) match on the `#[must_use]` answer, which says what they owe next.
+//!
+//! # States
+//!
+//! | state | bits | meaning |
+//! |---|---|---|
+//! | idle | – | waits for a wake |
+//! | scheduled | `SCHEDULED` | a [`Runnable`](super::Runnable) for it is in a queue |
+//! | running | `RUNNING` | one thread polls the future, or drops it |
+//! | running, woken | `RUNNING` + `SCHEDULED` | as running; it goes back to a queue afterwards |
+//! | complete | `COMPLETE` | the future is gone; the output is there if a handle wants it |
+//!
+//! `CANCELLED` may be added to any of them: the thread that next holds `RUNNING` drops the future
+//! in place of polling it. A complete task ignores it and keeps its value.
+//!
+//! # Invariants
+//!
+//! * **T1** Only the thread that set `RUNNING` touches the future, until it sets `COMPLETE`.
+//! * **T2** A `Runnable` exists once for each time that `SCHEDULED` was set on a task that was idle.
+//! * **T3** The output exists from `COMPLETE` on while `JOIN_INTEREST` is set; it is the handle's. A
+//!   thread that completes a task without `JOIN_INTEREST` drops the output itself.
+//! * **T4** The join waker's cell is the handle's while `JOIN_WAKER` is clear and the completing
+//!   thread's once `COMPLETE` was set while `JOIN_WAKER` was.
+//! * **T5** The memory lives while the count is not 0. The count holds one for the owner list until
+//!   the task is complete, one for the handle, one for each `Runnable`, one for each waker.
+//!
+//! # Orderings
+//!
+//! Each operation is a read-modify-write with `AcqRel`, so all operations on one task form a chain
+//! and each sees everything that the ones before it published: the poll sees what the waker wrote
+//! (also when the bit was set already), the next poll sees the last one's future, the handle sees
+//! the output, and the last reference sees all of it before it frees. The `Acquire` load in
+//! [`State::is_complete`] joins the chain to read only.
+
+use crate::primitive::sync::atomic::AtomicUsize;
+use crate::primitive::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+
+const RUNNING: usize = 1;
+const SCHEDULED: usize = 1 << 1;
+const COMPLETE: usize = 1 << 2;
+const CANCELLED: usize = 1 << 3;
+const JOIN_INTEREST: usize = 1 << 4;
+const JOIN_WAKER: usize = 1 << 5;
+/// One reference. The bits between are for later states.
+const REF: usize = 1 << 8;
+/// Past this many references a leak of wakers is certain; going on would wrap the count.
+const REF_LIMIT: usize = usize::MAX >> 1;
+
+/// The state word.
+pub(crate) struct State(AtomicUsize);
+
+/// What [`State::start_poll`] found.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// `RUNNING` is held: poll the future.
+    Poll,
+    /// `RUNNING` is held: drop the future and complete as cancelled.
+    Cancel,
+    /// Somebody else ended the task; only the reference is left to drop.
+    Gone,
+}
+
+/// What [`State::finish_pending`] found after a poll that said `Pending`.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// Idle now, and the reference of the `Runnable` is given up.
+    Idle,
+    /// It was woken meanwhile: the `Runnable` goes back to a queue.
+    Requeue,
+    /// It was cancelled meanwhile; `RUNNING` is still held: drop the future and complete.
+    Cancel,
+}
+
+/// What [`State::complete`] leaves to its caller.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Completed {
+    /// A handle waits: take the join waker out of its cell and wake it.
+    pub(crate) wake_joiner: bool,
+    /// Nobody will read the output: drop it.
+    pub(crate) drop_output: bool,
+}
+
+/// Whether a wake or an abort must put the task into a queue.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Schedule {
+    /// The caller made the task scheduled: push one `Runnable`.
+    Push,
+    /// It runs, is queued, or is complete: nothing to do.
+    Nothing,
+}
+
+/// What a handle finds that gives up or moves its waker.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Join {
+    /// The waker's cell is the handle's to write or clear (T4).
+    Pending,
+    /// The task is complete: the output is the handle's to take (T3).
+    Complete,
+}
+
+impl State {
+    /// Scheduled, with a handle, and three references: owner list, handle, first `Runnable`.
+    pub(crate) fn new() -> Self {
+        State(AtomicUsize::new(SCHEDULED | JOIN_INTEREST | 3 * REF))
+    }
+
+    /// Takes the right to the future for the holder of the `Runnable`.
+    pub(crate) fn start_poll(&self) -> Start {
+        let mut seen = self.0.load(Relaxed);
+        loop {
+            if seen & (RUNNING | COMPLETE) != 0 {
+                // ORDERING: nothing of the task is touched but its count, which is its own RMW.
+                return Start::Gone;
+            }
+            debug_assert!(seen & SCHEDULED != 0, "a Runnable of a task that is not scheduled");
+            let next = seen & !SCHEDULED | RUNNING;
+            match self.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
+                Ok(_) if seen & CANCELLED != 0 => return Start::Cancel,
+                Ok(_) => return Start::Poll,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Ends a poll that said `Pending`.
+    pub(crate) fn finish_pending(&self) -> Pause {
+        let mut seen = self.0.load(Relaxed);
+        loop {
+            debug_assert!(seen & RUNNING != 0 && seen & COMPLETE == 0);
+            if seen & CANCELLED != 0 {
+                return Pause::Cancel;
+            }
+            let (next, pause) = if seen & SCHEDULED != 0 {
+                (seen & !RUNNING, Pause::Requeue)
+            } else {
+                ((seen & !RUNNING) - REF, Pause::Idle)
+            };
+            match self.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
+                Ok(_) => return pause,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Makes a running task complete. The output is in place already.
+    pub(crate) fn complete(&self) -> Completed {
+        let before = self.0.fetch_xor(RUNNING | COMPLETE, AcqRel);
+        debug_assert!(before & RUNNING != 0 && before & COMPLETE == 0);
+        Completed {
+            wake_joiner: before & JOIN_WAKER != 0,
+            drop_output: before & JOIN_INTEREST == 0,
+        }
+    }
+
+    /// Records a wake. `Push` obliges the caller to find a reference for the `Runnable`.
+    pub(crate) fn wake(&self) -> Schedule {
+        // A read-modify-write also when the bit is set: the poll to come must see what this waker
+        // wrote before, and only the chain carries that.
+        let before = self.0.fetch_or(SCHEDULED, AcqRel);
+        if before & (SCHEDULED | RUNNING | COMPLETE) == 0 {
+            Schedule::Push
+        } else {
+            Schedule::Nothing
+        }
+    }
+
+    /// Asks for the task's end. `Push` obliges the caller as in [`wake`](State::wake).
+    pub(crate) fn abort(&self) -> Schedule {
+        let before = self.0.fetch_or(SCHEDULED | CANCELLED, AcqRel);
+        if before & (SCHEDULED | RUNNING | COMPLETE) == 0 {
+            Schedule::Push
+        } else {
+            Schedule::Nothing
+        }
+    }
+
+    /// Cancels from shutdown: takes the right to the future if nobody has it.
+    ///
+    /// `true` obliges the caller to drop the future and complete. A `Runnable` that is still in a
+    /// queue finds the task gone. `false`: it is complete, or the thread that runs it will see
+    /// `CANCELLED`.
+    #[must_use]
+    pub(crate) fn claim_to_cancel(&self) -> bool {
+        let mut seen = self.0.load(Relaxed);
+        loop {
+            let free = seen & (RUNNING | COMPLETE) == 0;
+            let next = seen | CANCELLED | if free { RUNNING } else { 0 };
+            match self.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
+                Ok(_) => return free,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Whether the output is in place.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.0.load(Acquire) & COMPLETE != 0
+    }
+
+    /// Takes the join waker's cell back for the handle, to look at it or to change it.
+    pub(crate) fn take_join_cell(&self) -> Join {
+        let mut seen = self.0.load(Acquire);
+        loop {
+            if seen & COMPLETE != 0 {
+                return Join::Complete;
+            }
+            if seen & JOIN_WAKER == 0 {
+                return Join::Pending;
+            }
+            match self.0.compare_exchange_weak(seen, seen & !JOIN_WAKER, AcqRel, Acquire) {
+                Ok(_) => return Join::Pending,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Hands the filled cell to the thread that will complete the task.
+    ///
+    /// `Complete`: too late, the cell stays the handle's.
+    pub(crate) fn give_join_cell(&self) -> Join {
+        let mut seen = self.0.load(Acquire);
+        loop {
+            if seen & COMPLETE != 0 {
+                return Join::Complete;
+            }
+            match self.0.compare_exchange_weak(seen, seen | JOIN_WAKER, AcqRel, Acquire) {
+                Ok(_) => return Join::Pending,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Ends the handle's interest. `Pending`: the cell is the caller's to clear; `Complete`: the
+    /// output is.
+    pub(crate) fn drop_join_interest(&self) -> Join {
+        let mut seen = self.0.load(Acquire);
+        loop {
+            if seen & COMPLETE != 0 {
+                return Join::Complete;
+            }
+            let next = seen & !(JOIN_INTEREST | JOIN_WAKER);
+            match self.0.compare_exchange_weak(seen, next, AcqRel, Acquire) {
+                Ok(_) => return Join::Pending,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Adds a reference, for a caller that holds one.
+    pub(crate) fn ref_inc(&self) {
+        // ORDERING: Relaxed, as in `Arc`: the caller's own reference keeps the task alive, and
+        // whatever hands the new one to another thread orders it.
+        let before = self.0.fetch_add(REF, Relaxed);
+        if before > REF_LIMIT {
+            std::process::abort();
+        }
+    }
+
+    /// Gives up `count` references; `true` if they were the last ones.
+    #[must_use = "the last reference frees the task"]
+    pub(crate) fn ref_dec(&self, count: usize) -> bool {
+        let before = self.0.fetch_sub(count * REF, Release);
+        debug_assert!(before >= count * REF);
+        if before / REF != count {
+            return false;
+        }
+        // ORDERING: Acquire, the end of the chain: whoever frees sees every earlier use.
+        self.0.load(Acquire);
+        true
+    }
+
+    /// Whether a handle still wants the output.
+    pub(crate) fn has_join_interest(&self) -> bool {
+        self.0.load(Relaxed) & JOIN_INTEREST != 0
+    }
+
+    /// The name of the state for `Debug` output; stale as soon as it is read.
+    pub(crate) fn describe(&self) -> &'static str {
+        let seen = self.0.load(Relaxed);
+        match seen {
+            _ if seen & COMPLETE != 0 => "complete",
+            _ if seen & RUNNING != 0 => "running",
+            _ if seen & SCHEDULED != 0 => "scheduled",
+            _ => "idle",
+        }
+    }
+}

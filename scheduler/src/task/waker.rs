@@ -1,0 +1,62 @@
+//! A task's waker: one counted reference behind `std`'s vtable.
+//!
+//! The waker that a poll gets is borrowed from the `Runnable`, so a poll that does not clone it
+//! touches no count. A wake by value passes its reference on to the queue.
+
+#![expect(unsafe_code, reason = "RawWaker is a raw pointer by design")]
+
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::task::{RawWaker, RawWakerVTable, Waker};
+
+use super::Runnable;
+use super::cell::{Header, TaskRef};
+use super::state::Schedule;
+
+static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
+
+/// Calls `f` with a waker for the task that borrows the caller's reference.
+pub(super) fn with_borrowed<R>(header: NonNull<Header>, f: impl FnOnce(&Waker) -> R) -> R {
+    let raw = RawWaker::new(header.as_ptr().cast_const().cast(), &VTABLE);
+    // SAFETY: the vtable keeps `RawWaker`'s contract; the caller's reference outlives the call and
+    // `ManuallyDrop` keeps this waker from giving it up.
+    let waker = ManuallyDrop::new(unsafe { Waker::from_raw(raw) });
+    f(&waker)
+}
+
+/// # Safety
+///
+/// `data` came from [`with_borrowed`] or [`clone`], and the reference behind it is still counted.
+unsafe fn borrow(data: *const ()) -> ManuallyDrop<TaskRef> {
+    // SAFETY: `data` was made from a `NonNull`; the reference is not given up here.
+    ManuallyDrop::new(unsafe {
+        TaskRef::from_raw(NonNull::new_unchecked(data.cast_mut().cast::<Header>()))
+    })
+}
+
+unsafe fn clone(data: *const ()) -> RawWaker {
+    // SAFETY: by `RawWaker`'s contract. The new reference is counted and passed to the new waker.
+    let counted = TaskRef::clone(&*unsafe { borrow(data) });
+    RawWaker::new(counted.into_raw().as_ptr().cast_const().cast(), &VTABLE)
+}
+
+unsafe fn wake(data: *const ()) {
+    // SAFETY: by `RawWaker`'s contract; the reference is this call's to give on.
+    let task = ManuallyDrop::into_inner(unsafe { borrow(data) });
+    if task.header().state.wake() == Schedule::Push {
+        Runnable::from_ref(task).schedule();
+    }
+}
+
+unsafe fn wake_by_ref(data: *const ()) {
+    // SAFETY: by `RawWaker`'s contract.
+    let task = unsafe { borrow(data) };
+    if task.header().state.wake() == Schedule::Push {
+        Runnable::from_ref(TaskRef::clone(&*task)).schedule();
+    }
+}
+
+unsafe fn drop_waker(data: *const ()) {
+    // SAFETY: by `RawWaker`'s contract; the reference is given up here.
+    drop(ManuallyDrop::into_inner(unsafe { borrow(data) }));
+}

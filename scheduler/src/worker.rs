@@ -1,0 +1,341 @@
+//! A worker: one thread's queues, and the loop that empties them.
+//!
+//! # Where the next task comes from
+//!
+//! 1. every [`GLOBAL_INTERVAL`] polls, and one at a time while `urgent`: the injector;
+//! 2. the LIFO slot, at most [`LIFO_RUNS`] times in a row;
+//! 3. the local queue, first in first out;
+//! 4. the injector, a batch;
+//! 5. the tasks that have yielded: behind all of the above and behind fresh IO;
+//! 6. another worker's queue, half of it.
+//!
+//! Whatever is in 3 or 5 can be stolen. A task in the slot, and a lone task that has yielded, are
+//! left to their worker: they run next, and moving them would cost more than they do.
+//!
+//! # Waking others
+//!
+//! A push into the slot wakes nobody. A push into the local queue does, through
+//! [`Parking::notify`](crate::parking::Parking::notify), unless somebody searches already.
+
+use std::cell::Cell;
+use std::fmt;
+
+use crossbeam_deque::Worker as Deque;
+
+use crate::coop;
+use crate::hooks::Hooks;
+use crate::parking::Queues;
+use crate::pool::{Remote, Shared};
+use crate::primitive::sync::Arc;
+use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed};
+use crate::rng::Rng;
+use crate::task::{Runnable, Shard};
+
+/// How many tasks in a row may come from the LIFO slot.
+const LIFO_RUNS: u32 = 3;
+
+/// How many urgent tasks in a row go before the local ones.
+const URGENT_RUNS: u32 = 61;
+
+/// A round of yielded tasks harvests first if this many polls have passed since the last harvest.
+const YIELD_HARVEST: u32 = 16;
+
+/// Where wakes go while this worker hands out events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dispatch {
+    /// It does not: a woken task goes to the slot.
+    No,
+    /// To the local queue, in order; the caller wakes others once for all.
+    Local,
+    /// To the injector: the local queue is full of long polls.
+    Injector,
+}
+
+/// One worker's own end of its queues. It stays on one thread at a time.
+pub(crate) struct Local {
+    shared: Arc<Shared>,
+    shard: Arc<Shard>,
+    index: usize,
+    /// [`Remote::current`] says which one is the queue and which holds the yielded tasks.
+    queues: [Deque<Runnable>; 2],
+    current: Cell<usize>,
+    /// The running task asked to go behind everything.
+    yielding: Cell<bool>,
+    dispatch: Cell<Dispatch>,
+    searching: Cell<bool>,
+    ticks: Cell<u32>,
+    since_harvest: Cell<u32>,
+    lifo_runs: Cell<u32>,
+    urgent_runs: Cell<u32>,
+    rng: Rng,
+}
+
+impl Local {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        shard: Arc<Shard>,
+        index: usize,
+        queues: [Deque<Runnable>; 2],
+        seed: u64,
+    ) -> Self {
+        Local {
+            shared,
+            shard,
+            index,
+            queues,
+            current: Cell::new(0),
+            yielding: Cell::new(false),
+            dispatch: Cell::new(Dispatch::No),
+            searching: Cell::new(false),
+            ticks: Cell::new(0),
+            since_harvest: Cell::new(0),
+            lifo_runs: Cell::new(0),
+            urgent_runs: Cell::new(0),
+            rng: Rng::new(seed),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pool_id(&self) -> *const () {
+        self.shard.pool_id()
+    }
+
+    pub(crate) fn shard(&self) -> &Arc<Shard> {
+        &self.shard
+    }
+
+    /// The index among the workers of the pool.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The index among the workers of a pool that polls IO.
+    pub(crate) fn io_index(&self) -> Option<usize> {
+        self.shared.polls_io().then_some(self.index)
+    }
+
+    #[inline]
+    fn remote(&self) -> &Remote {
+        self.shared.remote(self.index)
+    }
+
+    #[inline]
+    fn queue(&self) -> &Deque<Runnable> {
+        &self.queues[self.current.get()]
+    }
+
+    #[inline]
+    fn yielded(&self) -> &Deque<Runnable> {
+        &self.queues[1 - self.current.get()]
+    }
+
+    /// Queues a task that this thread spawned or woke.
+    #[inline]
+    pub(crate) fn push(&self, task: Runnable) {
+        match self.dispatch.get() {
+            Dispatch::No => {
+                if let Some(previous) = self.remote().slot.put(task) {
+                    self.queue().push(previous);
+                    self.shared.parking.notify();
+                }
+            }
+            Dispatch::Local => self.queue().push(task),
+            Dispatch::Injector => self.shared.injector.push(task),
+        }
+    }
+
+    /// The running task goes behind everything else when its poll ends.
+    pub(crate) fn yield_running(&self) {
+        self.yielding.set(true);
+    }
+
+    /// Runs tasks until the pool closes.
+    pub(crate) fn run(&self, hooks: &Hooks) {
+        while !self.shared.parking.is_closed() {
+            if !self.turn() {
+                self.park(hooks);
+            }
+        }
+    }
+
+    /// Runs one task. `false`: there is none.
+    #[inline]
+    pub(crate) fn turn(&self) -> bool {
+        let Some(task) = self.next().or_else(|| self.search()) else { return false };
+        if self.searching.replace(false) {
+            self.shared.parking.found_work(self);
+        }
+        self.run_task(task);
+        true
+    }
+
+    #[inline]
+    fn run_task(&self, task: Runnable) {
+        self.remote().stats.polls.add(1);
+        let again = coop::with_budget(|| task.run());
+        let yielding = self.yielding.replace(false);
+        if let Some(task) = again {
+            // Nobody is woken for it: this worker runs it as soon as it has nothing better.
+            if yielding {
+                self.yielded().push(task);
+            } else {
+                self.queue().push(task);
+            }
+        }
+    }
+
+    #[inline]
+    fn next(&self) -> Option<Runnable> {
+        let tick = self.ticks.get().wrapping_add(1);
+        self.ticks.set(tick);
+        self.since_harvest.set(self.since_harvest.get() + 1);
+        if tick.is_multiple_of(self.shared.global_interval)
+            && let Some(task) = self.shared.pop_injected()
+        {
+            return Some(task);
+        }
+        if self.since_harvest.get() >= self.shared.event_interval {
+            self.look_around();
+        }
+        if self.shared.urgent.load(Relaxed)
+            && let Some(task) = self.next_urgent()
+        {
+            return Some(task);
+        }
+        self.next_local()
+            .or_else(|| self.shared.steal_injected(self.queue()))
+            .or_else(|| self.next_yielded())
+    }
+
+    #[inline]
+    fn next_local(&self) -> Option<Runnable> {
+        if let Some(task) = self.remote().slot.take() {
+            if self.lifo_runs.get() < LIFO_RUNS {
+                self.lifo_runs.set(self.lifo_runs.get() + 1);
+                return Some(task);
+            }
+            self.queue().push(task);
+        }
+        self.lifo_runs.set(0);
+        self.queue().pop()
+    }
+
+    /// What a busy worker does now and then: fresh IO, and one yielded task so that those are not
+    /// kept out by a queue that never empties.
+    #[cold]
+    fn look_around(&self) {
+        if let Some(task) = self.yielded().pop() {
+            self.queue().push(task);
+        }
+        self.harvest(Dispatch::Local);
+    }
+
+    /// Polls for IO without blocking. Returns whether a task became runnable.
+    fn harvest(&self, to: Dispatch) -> bool {
+        self.since_harvest.set(0);
+        self.dispatch.set(to);
+        let woken = self.shared.parking.harvest(self.index);
+        self.dispatch.set(Dispatch::No);
+        self.remote().stats.harvested.add(woken as u64);
+        if woken > 0 && self.queue().len() > 1 {
+            self.shared.parking.notify();
+        }
+        woken > 0
+    }
+
+    /// One task from the injector, while tasks wait there behind workers with long polls.
+    ///
+    /// One, not a batch: the batch's tail would wait here behind the next long poll.
+    #[cold]
+    fn next_urgent(&self) -> Option<Runnable> {
+        if self.urgent_runs.get() < URGENT_RUNS {
+            self.urgent_runs.set(self.urgent_runs.get() + 1);
+            let task = self.shared.pop_injected().or_else(|| {
+                self.harvest(Dispatch::Injector).then(|| self.shared.pop_injected()).flatten()
+            });
+            if task.is_some() {
+                return task;
+            }
+        }
+        self.urgent_runs.set(0);
+        // Level triggered: clear, then look again, so that a task pushed in between is not left.
+        self.shared.urgent.swap(false, AcqRel);
+        if !self.shared.injector.is_empty() {
+            self.shared.urgent.store(true, Relaxed);
+        }
+        None
+    }
+
+    /// Begins a new round of the tasks that have yielded.
+    fn next_yielded(&self) -> Option<Runnable> {
+        if self.yielded().is_empty() {
+            return None;
+        }
+        if self.since_harvest.get() >= YIELD_HARVEST && self.harvest(Dispatch::Local) {
+            return self.queue().pop();
+        }
+        self.current.set(1 - self.current.get());
+        self.remote().current.store(self.current.get(), Relaxed);
+        self.queue().pop()
+    }
+
+    /// Looks for work in other workers' queues.
+    fn search(&self) -> Option<Runnable> {
+        if !self.searching.get() && !self.shared.parking.idle.try_search() {
+            return None;
+        }
+        self.searching.set(true);
+        let task = self.shared.steal(self.index, self.queue(), &self.rng);
+        if task.is_some() {
+            self.remote().stats.steals.add(1);
+        }
+        task
+    }
+
+    /// Sleeps until there may be work.
+    fn park(&self, hooks: &Hooks) {
+        self.park_with(hooks, self);
+    }
+
+    /// Sleeps until `queues` may hold work.
+    pub(crate) fn park_with(&self, hooks: &Hooks, queues: &impl Queues) {
+        hooks.park();
+        self.remote().stats.parks.add(1);
+        self.dispatch.set(Dispatch::Local);
+        let searching = self.shared.parking.park(self.index, self.searching.get(), queues);
+        self.dispatch.set(Dispatch::No);
+        self.searching.set(searching);
+        self.since_harvest.set(0);
+        hooks.unpark();
+    }
+
+    /// Gives up the right to search before the loop is left for good or for a while.
+    pub(crate) fn leave(&self) {
+        if self.searching.replace(false) {
+            self.shared.parking.found_work(self);
+        }
+    }
+
+    /// Takes out whatever is queued here.
+    pub(crate) fn drain(&self) {
+        while let Some(task) = self.remote().slot.take().or_else(|| self.queues[0].pop()).or_else(|| self.queues[1].pop()) {
+            task.cancel();
+        }
+    }
+}
+
+impl Queues for Local {
+    fn any_work(&self) -> bool {
+        self.shared.any_work() || self.local_work()
+    }
+
+    fn local_work(&self) -> bool {
+        !self.queue().is_empty() || !self.remote().slot.is_empty() || !self.yielded().is_empty()
+    }
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Local").field("index", &self.index).finish_non_exhaustive()
+    }
+}

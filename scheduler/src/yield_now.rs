@@ -1,0 +1,43 @@
+//! Giving way.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::context;
+
+/// Lets every other runnable task go first, once.
+///
+/// The task goes behind the local queue, the injector, and tasks that fresh IO makes runnable.
+///
+/// # Cancel safety
+///
+/// Cancel safe: there is nothing to lose.
+pub fn yield_now() -> YieldNow {
+    YieldNow { yielded: false }
+}
+
+/// The future of [`yield_now`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct YieldNow {
+    yielded: bool,
+}
+
+impl Future for YieldNow {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.yielded {
+            return Poll::Ready(());
+        }
+        self.yielded = true;
+        context::with_worker(|worker| {
+            if let Some(worker) = worker {
+                worker.yield_running();
+            }
+        });
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
