@@ -1,1 +1,79 @@
-//! Placeholder.
+//! `rt`: a multi-threaded work-stealing coroutine runtime for Linux.
+//!
+//! A coroutine is a Rust future that suspends where it waits. `rt` runs many of them on few threads
+//! and keeps three promises:
+//!
+//! * **It never stalls.** The reactor is a thread of its own that steps in when all workers are busy.
+//! * **No task is orphaned.** Every task has an owner that can find it, and ends with it.
+//! * **It is as fast as the machine.** The right to poll is lent to the workers, so that a socket's
+//!   task runs on the thread that saw its event.
+//!
+//! # A first program
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! #[rt::main]
+//! async fn main() -> std::io::Result<()> {
+//!     let listener = rt::net::TcpListener::bind("127.0.0.1:0").await?;
+//!     let address = listener.local_addr()?;
+//!
+//!     let server = rt::spawn(async move {
+//!         let (stream, _peer) = listener.accept().await?;
+//!         rt::delay(Duration::from_millis(10)).await;
+//!         stream.write_all(b"hello").await
+//!     });
+//!
+//!     let stream = rt::net::TcpStream::connect(address).await?;
+//!     let mut greeting = [0; 5];
+//!     stream.read_exact(&mut greeting).await?;
+//!     assert_eq!(&greeting, b"hello");
+//!     server.await?
+//! }
+//! ```
+//!
+//! # Where to look
+//!
+//! | to | see |
+//! |---|---|
+//! | make a runtime | [`#[main]`](macro@main), [`Runtime`], [`runtime::Builder`] |
+//! | run things at the same time | [`spawn`], [`spawn_on`], [`Dispatcher`], [`spawn_blocking`] |
+//! | wait for time | [`time`], [`delay`] |
+//! | wait for sockets | [`net`], [`io`] |
+//!
+//! # Features
+//!
+//! | feature | default | gives |
+//! |---|---|---|
+//! | `tokio-io` | yes | `tokio::io::{AsyncRead, AsyncWrite}` on the I/O types, and [`io`]'s re-exports; traits and adapters only, no runtime of tokio |
+//! | `futures-io` | yes | `futures_io::{AsyncRead, AsyncWrite}` on the I/O types and on references to them |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("`rt` is built on epoll, eventfd and timerfd: it runs on Linux only");
+
+// The macros name this crate by the path that its users have for it.
+extern crate self as rt;
+
+mod builder;
+mod context;
+mod dispatcher;
+mod driver;
+mod handle;
+pub mod io;
+mod lazy_pool;
+mod metrics;
+pub mod net;
+pub mod runtime;
+mod spawn;
+pub mod task;
+pub mod time;
+
+pub use dispatcher::Dispatcher;
+pub use metrics::RuntimeMetrics;
+pub use rt_macros::{main, test};
+pub use runtime::{Handle, Runtime};
+pub use spawn::{spawn, spawn_blocking, spawn_on};
+pub use task::yield_now;
+pub use time::sleep as delay;

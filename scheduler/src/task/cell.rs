@@ -225,10 +225,6 @@ impl TaskRef {
         header
     }
 
-    pub(super) fn as_raw(&self) -> NonNull<Header> {
-        self.0
-    }
-
     pub(crate) fn header(&self) -> &Header {
         // SAFETY: this reference is counted, so the memory lives (T5). Every field is immutable,
         // atomic, or a cell with rules of its own.

@@ -279,11 +279,6 @@ impl State {
         true
     }
 
-    /// Whether a handle still wants the output.
-    pub(crate) fn has_join_interest(&self) -> bool {
-        self.0.load(Relaxed) & JOIN_INTEREST != 0
-    }
-
     /// The name of the state for `Debug` output; stale as soon as it is read.
     pub(crate) fn describe(&self) -> &'static str {
         let seen = self.0.load(Relaxed);

@@ -1,0 +1,295 @@
+//! How a runtime is made.
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, OnceLock, Weak};
+use std::thread;
+use std::time::Duration;
+
+use rt_reactor::Reactor;
+use rt_scheduler::{Blocking, BlockingConfig, Config, CurrentThread, Hook, Hooks, Pool};
+
+use crate::context;
+use crate::driver::ReactorDriver;
+use crate::handle::{Handle, Inner, IoPool};
+use crate::lazy_pool::LazyPool;
+use crate::runtime::Runtime;
+
+/// Settings of a [`Runtime`] to be.
+///
+/// # Examples
+///
+/// ```
+/// let runtime = rt::Runtime::builder()
+///     .io_threads(2)
+///     .thread_name("server")
+///     .on_thread_start(|| println!("{:?} starts", std::thread::current().name()))
+///     .build()?;
+/// runtime.block_on(async { println!("ready") });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use = "a builder makes a runtime only when `build` is called"]
+pub struct Builder {
+    current_thread: bool,
+    io_threads: Option<usize>,
+    cpu_threads: Option<usize>,
+    max_blocking_threads: usize,
+    thread_keep_alive: Duration,
+    thread_name: String,
+    thread_stack_size: Option<usize>,
+    hooks: Hooks,
+    event_interval: u32,
+    global_queue_interval: u32,
+    default_runtime: bool,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        Builder {
+            current_thread: false,
+            io_threads: None,
+            cpu_threads: None,
+            max_blocking_threads: 512,
+            thread_keep_alive: Duration::from_secs(10),
+            thread_name: "rt".to_owned(),
+            thread_stack_size: None,
+            hooks: Hooks::default(),
+            event_interval: 61,
+            global_queue_interval: 61,
+            default_runtime: false,
+        }
+    }
+
+    /// How many workers the IO pool has. Default: as many as CPUs that this process may use.
+    pub fn io_threads(mut self, threads: usize) -> Self {
+        self.io_threads = Some(threads);
+        self
+    }
+
+    /// How many workers the CPU pool has. Default: as many as CPUs that this process may use.
+    pub fn cpu_threads(mut self, threads: usize) -> Self {
+        self.cpu_threads = Some(threads);
+        self
+    }
+
+    /// How many threads for blocking calls there may be at a time. Default: 512.
+    pub fn max_blocking_threads(mut self, threads: usize) -> Self {
+        self.max_blocking_threads = threads;
+        self
+    }
+
+    /// How long an idle blocking thread stays. Default: 10 seconds.
+    pub fn thread_keep_alive(mut self, duration: Duration) -> Self {
+        self.thread_keep_alive = duration;
+        self
+    }
+
+    /// The first part of the threads' names: `NAME-io-0`, `NAME-cpu-0`, `NAME-blk-0`,
+    /// `NAME-reactor`. Default: `rt`.
+    pub fn thread_name(mut self, name: impl Into<String>) -> Self {
+        self.thread_name = name.into();
+        self
+    }
+
+    /// Bytes of stack of each thread. Default: `std`'s.
+    pub fn thread_stack_size(mut self, bytes: usize) -> Self {
+        self.thread_stack_size = Some(bytes);
+        self
+    }
+
+    /// Called on each of the runtime's threads when it begins.
+    pub fn on_thread_start(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
+        self.hooks.on_thread_start = Some(Arc::new(f));
+        self
+    }
+
+    /// Called on each of the runtime's threads before it ends.
+    pub fn on_thread_stop(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
+        self.hooks.on_thread_stop = Some(Arc::new(f));
+        self
+    }
+
+    /// Called on a worker before it sleeps.
+    pub fn on_thread_park(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
+        self.hooks.on_thread_park = Some(Arc::new(f));
+        self
+    }
+
+    /// Called on a worker when it has woken.
+    pub fn on_thread_unpark(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
+        self.hooks.on_thread_unpark = Some(Arc::new(f));
+        self
+    }
+
+    /// A busy worker polls for IO once in so many task polls. Default: 61.
+    pub fn event_interval(mut self, polls: u32) -> Self {
+        self.event_interval = polls;
+        self
+    }
+
+    /// A busy worker looks at tasks from other threads first once in so many polls. Default: 61.
+    pub fn global_queue_interval(mut self, polls: u32) -> Self {
+        self.global_queue_interval = polls;
+        self
+    }
+
+    /// One thread does everything: the caller of `block_on` runs the tasks, polls epoll and fires
+    /// the timers. Tasks wait while nobody blocks.
+    ///
+    /// The CPU pool's and the blocking threads are started only if they are used.
+    pub fn current_thread(mut self) -> Self {
+        self.current_thread = true;
+        self
+    }
+
+    /// Threads that belong to no runtime use this one, for `rt::spawn` and the like. The first
+    /// runtime of the process that asks for this stays the default, also after it has ended.
+    pub fn default_runtime(mut self) -> Self {
+        self.default_runtime = true;
+        self
+    }
+
+    /// Makes the runtime and starts its threads.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if a number of threads or an interval is zero,
+    /// or the name has a NUL byte; otherwise the operating system's error, when it refuses file
+    /// descriptors or threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let error = rt::Runtime::builder().io_threads(0).build().unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    /// ```
+    pub fn build(self) -> io::Result<Runtime> {
+        self.check()?;
+        let home = Home::default();
+        let inner = self.build_inner(&home);
+        // The threads that have started wait for this.
+        let weak = inner.as_ref().map_or_else(|_| Weak::new(), Arc::downgrade);
+        home.0.get_or_init(|| weak);
+        let handle = Handle { inner: inner? };
+        if self.default_runtime {
+            context::set_default(&handle);
+        }
+        Ok(Runtime::new_from(handle))
+    }
+
+    fn check(&self) -> io::Result<()> {
+        let not_zero = [
+            ("io_threads", self.io_threads.unwrap_or(1)),
+            ("cpu_threads", self.cpu_threads.unwrap_or(1)),
+            ("max_blocking_threads", self.max_blocking_threads),
+            ("event_interval", self.event_interval as usize),
+            ("global_queue_interval", self.global_queue_interval as usize),
+        ];
+        for (name, value) in not_zero {
+            if value == 0 {
+                return Err(invalid(format!("`{name}` must be at least 1")));
+            }
+        }
+        if self.thread_name.contains('\0') {
+            return Err(invalid("`thread_name` must not contain a NUL byte".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn build_inner(&self, home: &Home) -> io::Result<Arc<Inner>> {
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let workers = if self.current_thread { 1 } else { self.io_threads.unwrap_or(cpus) };
+        let hooks = home.hooks(&self.hooks);
+
+        // A wheel a worker and one for other threads; a buffer a worker and one for the reactor.
+        let reactor = Reactor::new(workers + 1)?;
+        let driver = Box::new(ReactorDriver::new(Arc::clone(&reactor), workers + 1));
+        let io = self.config("io", workers, &hooks);
+        let io = if self.current_thread {
+            IoPool::Current(CurrentThread::new(io, driver))
+        } else {
+            IoPool::Threads(Pool::start(&io, Some(driver))?)
+        };
+        let cpu = LazyPool::new(self.config("cpu", self.cpu_threads.unwrap_or(cpus), &hooks));
+        if !self.current_thread {
+            cpu.start()?;
+        }
+        let blocking = Blocking::new(BlockingConfig {
+            name: self.thread_name.clone(),
+            max_threads: self.max_blocking_threads,
+            keep_alive: self.thread_keep_alive,
+            stack_size: self.thread_stack_size,
+            hooks,
+        });
+        Ok(Arc::new(Inner { io, cpu, blocking, reactor }))
+    }
+
+    fn config(&self, kind: &'static str, workers: usize, hooks: &Hooks) -> Config {
+        Config {
+            stack_size: self.thread_stack_size,
+            hooks: hooks.clone(),
+            global_queue_interval: self.global_queue_interval,
+            event_interval: self.event_interval,
+            ..Config::new(&self.thread_name, kind, workers)
+        }
+    }
+}
+
+fn invalid(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+/// Where the threads of a runtime in the making find it: they start before it is whole.
+#[derive(Clone, Default)]
+struct Home(Arc<OnceLock<Weak<Inner>>>);
+
+impl Home {
+    /// The user's hooks, with the runtime made current before the first one.
+    fn hooks(&self, user: &Hooks) -> Hooks {
+        let home = self.clone();
+        let on_start = user.on_thread_start.clone();
+        let start: Hook = Arc::new(move || {
+            if let Some(inner) = home.0.wait().upgrade() {
+                context::adopt_thread(Handle { inner });
+            }
+            if let Some(on_start) = &on_start {
+                on_start();
+            }
+        });
+        let on_stop = user.on_thread_stop.clone();
+        let stop: Hook = Arc::new(move || {
+            let _left = LeaveThread;
+            if let Some(on_stop) = &on_stop {
+                on_stop();
+            }
+        });
+        Hooks { on_thread_start: Some(start), on_thread_stop: Some(stop), ..user.clone() }
+    }
+}
+
+/// Forgets the thread's runtime, also when the user's hook panics.
+struct LeaveThread;
+
+impl Drop for LeaveThread {
+    fn drop(&mut self) {
+        context::leave_thread();
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("current_thread", &self.current_thread)
+            .field("io_threads", &self.io_threads)
+            .field("cpu_threads", &self.cpu_threads)
+            .field("max_blocking_threads", &self.max_blocking_threads)
+            .field("thread_keep_alive", &self.thread_keep_alive)
+            .field("thread_name", &self.thread_name)
+            .field("thread_stack_size", &self.thread_stack_size)
+            .field("hooks", &self.hooks)
+            .field("event_interval", &self.event_interval)
+            .field("global_queue_interval", &self.global_queue_interval)
+            .field("default_runtime", &self.default_runtime)
+            .finish()
+    }
+}

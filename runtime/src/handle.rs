@@ -1,0 +1,330 @@
+//! A handle to a runtime: everything but the right to end it.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rt_reactor::{Reactor, Wheel};
+use rt_scheduler::{Blocking, CurrentThread, JoinHandle, Pool};
+
+use crate::context::{self, EnterGuard};
+use crate::dispatcher::Dispatcher;
+use crate::lazy_pool::LazyPool;
+use crate::metrics::RuntimeMetrics;
+
+/// Futures larger than this are boxed before they travel through further calls, so that a large one
+/// costs its stack space once.
+const BOX_ABOVE: usize = 2048;
+
+/// A handle to a [`Runtime`](crate::Runtime).
+///
+/// Handles are cheap to clone and can be sent anywhere. A handle does not keep the runtime running:
+/// once the `Runtime` is dropped or shut down, spawns give handles that are already cancelled.
+#[derive(Clone)]
+pub struct Handle {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// What all handles of one runtime share.
+pub(crate) struct Inner {
+    pub(crate) io: IoPool,
+    pub(crate) cpu: LazyPool,
+    pub(crate) blocking: Blocking,
+    pub(crate) reactor: Arc<Reactor>,
+}
+
+/// The pool that polls IO, in one of the two flavours.
+pub(crate) enum IoPool {
+    Threads(Pool),
+    Current(CurrentThread),
+}
+
+impl Inner {
+    /// This worker's wheel, or the last one, which all other threads share.
+    pub(crate) fn wheel(&self) -> Arc<Wheel> {
+        let others = self.reactor.wheels() - 1;
+        let mine = match &self.io {
+            IoPool::Threads(pool) if pool.is_current() => rt_scheduler::worker_index(),
+            IoPool::Current(current) if current.pool().is_current() => Some(0),
+            _ => None,
+        };
+        Arc::clone(self.reactor.wheel(mine.unwrap_or(others)))
+    }
+
+    #[inline]
+    fn spawn_io<F>(&self, future: F, location: &'static Location<'static>) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        match &self.io {
+            IoPool::Threads(pool) => pool.spawn(future, location),
+            IoPool::Current(current) => current.spawn(future, location),
+        }
+    }
+
+    /// Tells every part to end. Idempotent, and waits for nothing.
+    pub(crate) fn close(&self) {
+        match &self.io {
+            IoPool::Threads(pool) => pool.close(),
+            IoPool::Current(current) => current.close(),
+        }
+        self.cpu.close();
+        self.blocking.close();
+    }
+
+    /// Waits for the threads to end, after [`close`](Inner::close), and then ends all waits for IO.
+    pub(crate) fn join(&self, limit: Option<Duration>) -> bool {
+        // A limit beyond what the clock can name is no limit.
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let io = match &self.io {
+            IoPool::Threads(pool) => pool.join(until),
+            IoPool::Current(_) => true,
+        };
+        let ended = io & self.cpu.join(until) & self.blocking.join(until);
+        self.reactor.shutdown();
+        ended
+    }
+}
+
+impl Handle {
+    /// The handle of the runtime that this thread belongs to.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime; [`try_current`](Handle::try_current) does not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let handle = rt::Handle::current();
+    /// std::thread::spawn(move || handle.spawn(async { println!("from a plain thread") }));
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn current() -> Handle {
+        context::with(Handle::clone)
+    }
+
+    /// The handle of the runtime that this thread belongs to, if it belongs to one.
+    ///
+    /// # Errors
+    ///
+    /// Outside a runtime, and in a thread that is ending.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(rt::Handle::try_current().unwrap_err().is_missing());
+    /// ```
+    pub fn try_current() -> Result<Handle, TryCurrentError> {
+        context::try_with(Handle::clone)
+    }
+
+    /// Makes this runtime the current one of this thread until the guard is dropped.
+    ///
+    /// Guards end in the reverse order of their making.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let guard = runtime.handle().enter();
+    /// let task = rt::spawn(async { 1 + 1 });
+    /// drop(guard);
+    /// assert_eq!(runtime.block_on(task).unwrap(), 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn enter(&self) -> EnterGuard<'_> {
+        context::enter(self)
+    }
+
+    /// Spawns a task onto the IO pool.
+    ///
+    /// It starts at once, whether or not its handle is awaited. On a runtime that is shut down the
+    /// future is dropped and the handle is already cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let task = runtime.handle().spawn(async { 6 * 7 });
+    /// assert_eq!(runtime.block_on(task).unwrap(), 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    #[inline]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let location = Location::caller();
+        if size_of::<F>() > BOX_ABOVE {
+            self.inner.spawn_io(Box::pin(future), location)
+        } else {
+            self.inner.spawn_io(future, location)
+        }
+    }
+
+    /// Spawns a task onto the pool that `dispatcher` names.
+    ///
+    /// # Panics
+    ///
+    /// On a current-thread runtime, if the CPU pool has not been used before and the operating
+    /// system refuses its threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use rt::Dispatcher;
+    ///
+    /// let runtime = rt::Runtime::new()?;
+    /// let sum = runtime.handle().spawn_on(Dispatcher::Cpu, async { (1..=1000u64).sum::<u64>() });
+    /// assert_eq!(runtime.block_on(sum).unwrap(), 500_500);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_on<F>(&self, dispatcher: Dispatcher, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let location = Location::caller();
+        match dispatcher {
+            Dispatcher::Io => self.spawn(future),
+            Dispatcher::Cpu if size_of::<F>() > BOX_ABOVE => {
+                self.inner.cpu.get().spawn(Box::pin(future), location)
+            }
+            Dispatcher::Cpu => self.inner.cpu.get().spawn(future, location),
+        }
+    }
+
+    /// Runs a closure that may block on a thread of its own.
+    ///
+    /// Blocking threads are started when needed, up to
+    /// [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads); beyond that, jobs
+    /// wait in order. Aborting the handle drops a job that has not started; a running one cannot be
+    /// stopped.
+    ///
+    /// # Panics
+    ///
+    /// If the operating system refuses a thread while there is none to run the job.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let text = runtime.handle().spawn_blocking(|| std::fs::read_to_string("/proc/self/comm"));
+    /// println!("{}", runtime.block_on(text).unwrap()?);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_blocking<F, T>(&self, job: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.inner.blocking.spawn(job, Location::caller())
+    }
+
+    /// Runs a future on this thread, inside this runtime, until it ends.
+    ///
+    /// On a current-thread runtime this thread also runs the runtime's tasks meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If this thread already runs futures: in a task, or inside another `block_on`. Also, of
+    /// course, if the future panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let handle = runtime.handle().clone();
+    /// let job = runtime.spawn_blocking(move || handle.block_on(async { 5 }));
+    /// assert_eq!(runtime.block_on(job).unwrap(), 5);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        if size_of::<F>() > BOX_ABOVE {
+            self.block_on_sized(Box::pin(future))
+        } else {
+            self.block_on_sized(future)
+        }
+    }
+
+    #[track_caller]
+    fn block_on_sized<F: Future>(&self, future: F) -> F::Output {
+        let _current = self.enter();
+        match &self.inner.io {
+            IoPool::Threads(_) => rt_scheduler::block_on(future),
+            IoPool::Current(current) => current.block_on(future),
+        }
+    }
+
+    /// The runtime's counters as they are now.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::builder().io_threads(2).build()?;
+    /// assert_eq!(runtime.handle().metrics().io_threads, 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn metrics(&self) -> RuntimeMetrics {
+        RuntimeMetrics::read(&self.inner)
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("io", &self.inner.io).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for IoPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IoPool::Threads(pool) => pool.fmt(f),
+            IoPool::Current(current) => current.fmt(f),
+        }
+    }
+}
+
+/// The current thread belongs to no runtime.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TryCurrentError(());
+
+impl TryCurrentError {
+    pub(crate) fn missing() -> Self {
+        TryCurrentError(())
+    }
+
+    /// No runtime was entered on this thread. It is the only reason there is.
+    pub fn is_missing(&self) -> bool {
+        true
+    }
+}
+
+impl fmt::Display for TryCurrentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "no `rt` runtime in this thread: call this inside `Runtime::block_on`, `#[rt::main]` \
+             or a task, or hold the guard of `Handle::enter()`",
+        )
+    }
+}
+
+impl fmt::Debug for TryCurrentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TryCurrentError({self})")
+    }
+}
+
+impl std::error::Error for TryCurrentError {}

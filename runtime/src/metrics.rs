@@ -1,0 +1,73 @@
+//! The runtime's counters.
+
+use rt_scheduler::WorkerMetrics;
+
+use crate::handle::{Inner, IoPool};
+
+/// What a runtime has counted, at one moment.
+///
+/// The counters are read one after another while the runtime runs, so two of them need not belong
+/// to the same instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RuntimeMetrics {
+    /// Workers of the IO pool.
+    pub io_threads: usize,
+    /// Workers of the CPU pool.
+    pub cpu_threads: usize,
+    /// Tasks that have not ended, on both pools.
+    pub live_tasks: usize,
+    /// Tasks that were ever spawned, on both pools.
+    pub spawned_tasks: u64,
+    /// Tasks in the injectors just now.
+    pub injected: usize,
+    /// The IO pool's workers.
+    pub io_workers: Vec<WorkerMetrics>,
+    /// The CPU pool's workers; empty while that pool has not started.
+    pub cpu_workers: Vec<WorkerMetrics>,
+    /// Threads for blocking calls.
+    pub blocking_threads: usize,
+    /// Those of them that wait for a job.
+    pub idle_blocking_threads: usize,
+    /// Blocking jobs that wait for a thread.
+    pub blocking_queue_depth: usize,
+    /// How often `epoll_wait` has returned.
+    pub reactor_polls: u64,
+    /// Events that it has returned.
+    pub reactor_events: u64,
+    /// Registered sockets and other file descriptors.
+    pub live_sources: usize,
+    /// Timers that wait.
+    pub live_timers: usize,
+    /// Timers that have fired.
+    pub timers_fired: u64,
+}
+
+impl RuntimeMetrics {
+    pub(crate) fn read(inner: &Inner) -> Self {
+        let io = match &inner.io {
+            IoPool::Threads(pool) => pool,
+            IoPool::Current(current) => current.pool(),
+        };
+        let cpu = inner.cpu.started();
+        let io_workers = io.worker_metrics();
+        let blocking = inner.blocking.metrics();
+        RuntimeMetrics {
+            io_threads: io_workers.len(),
+            cpu_threads: inner.cpu.workers(),
+            live_tasks: io.live_tasks() + cpu.map_or(0, |pool| pool.live_tasks()),
+            spawned_tasks: io.spawned_tasks() + cpu.map_or(0, |pool| pool.spawned_tasks()),
+            injected: io.injected() + cpu.map_or(0, |pool| pool.injected()),
+            io_workers,
+            cpu_workers: cpu.map_or_else(Vec::new, |pool| pool.worker_metrics()),
+            blocking_threads: blocking.threads,
+            idle_blocking_threads: blocking.idle,
+            blocking_queue_depth: blocking.queued,
+            reactor_polls: inner.reactor.polls(),
+            reactor_events: inner.reactor.events(),
+            live_sources: inner.reactor.live_sources(),
+            live_timers: inner.reactor.live_timers(),
+            timers_fired: inner.reactor.timers_fired(),
+        }
+    }
+}

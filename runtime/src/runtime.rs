@@ -1,0 +1,162 @@
+//! The runtime: what a program makes first and drops last.
+
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use rt_scheduler::JoinHandle;
+
+use crate::context;
+use crate::dispatcher::Dispatcher;
+use crate::metrics::RuntimeMetrics;
+
+pub use crate::builder::Builder;
+pub use crate::context::EnterGuard;
+pub use crate::handle::{Handle, TryCurrentError};
+
+/// How long a drop waits for threads that do not come back.
+const DROP_LIMIT: Duration = Duration::from_secs(10);
+
+/// A runtime: its threads, its reactor and its tasks.
+///
+/// Dropping it ends every task at its next suspension point, drops their futures, and waits for the
+/// threads: as long as a task's poll or a blocking job takes, but for ten seconds at most. On a
+/// thread of its own it does not wait.
+///
+/// # Examples
+///
+/// ```
+/// let runtime = rt::Runtime::new()?;
+/// let answer = runtime.block_on(async {
+///     let task = rt::spawn(async { 42 });
+///     task.await.unwrap()
+/// });
+/// assert_eq!(answer, 42);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Runtime {
+    handle: Handle,
+    /// What the drop waits for.
+    limit: Duration,
+}
+
+impl Runtime {
+    /// A multi-threaded runtime with the default settings.
+    ///
+    /// # Errors
+    ///
+    /// The operating system's, when it refuses file descriptors or threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// rt::Runtime::new()?.block_on(async { println!("hello") });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn new() -> io::Result<Runtime> {
+        Runtime::builder().build()
+    }
+
+    /// The settings of a multi-threaded runtime, to be changed.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    pub(crate) fn new_from(handle: Handle) -> Runtime {
+        Runtime { handle, limit: DROP_LIMIT }
+    }
+
+    /// Runs a future on this thread, inside this runtime, until it ends. See
+    /// [`Handle::block_on`].
+    ///
+    /// # Panics
+    ///
+    /// If this thread already runs futures: in a task, or inside another `block_on`.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.handle.block_on(future)
+    }
+
+    /// Spawns a task onto the IO pool. See [`Handle::spawn`].
+    #[track_caller]
+    #[inline]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.handle.spawn(future)
+    }
+
+    /// Spawns a task onto the pool that `dispatcher` names. See [`Handle::spawn_on`].
+    #[track_caller]
+    pub fn spawn_on<F>(&self, dispatcher: Dispatcher, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.handle.spawn_on(dispatcher, future)
+    }
+
+    /// Runs a closure that may block on a thread of its own. See [`Handle::spawn_blocking`].
+    #[track_caller]
+    pub fn spawn_blocking<F, T>(&self, job: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.handle.spawn_blocking(job)
+    }
+
+    /// A handle, to clone and to send elsewhere.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Makes this runtime the current one of this thread until the guard is dropped.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        self.handle.enter()
+    }
+
+    /// The runtime's counters as they are now.
+    pub fn metrics(&self) -> RuntimeMetrics {
+        self.handle.metrics()
+    }
+
+    /// Ends the runtime as a drop does, but waits for `limit` at most: zero does not wait, and
+    /// [`Duration::MAX`] waits for as long as it takes.
+    ///
+    /// Threads that are still in a poll or a blocking job then end by themselves when that returns.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let runtime = rt::Runtime::new()?;
+    /// let (_keep, blocked) = std::sync::mpsc::channel::<()>();
+    /// runtime.spawn_blocking(move || blocked.recv());
+    /// runtime.shutdown_timeout(Duration::from_millis(10));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn shutdown_timeout(mut self, limit: Duration) {
+        self.limit = limit;
+    }
+
+    /// Ends the runtime without waiting.
+    pub fn shutdown_background(self) {
+        self.shutdown_timeout(Duration::ZERO);
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        // Futures are dropped from here on, and what they call may want a runtime.
+        let _current = self.handle.enter();
+        let inner = &self.handle.inner;
+        inner.close();
+        let limit = if context::started_by(inner) { Duration::ZERO } else { self.limit };
+        inner.join(Some(limit));
+    }
+}

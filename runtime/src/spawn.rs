@@ -1,0 +1,103 @@
+//! Spawning into the current runtime.
+
+use std::future::Future;
+
+use rt_scheduler::JoinHandle;
+
+use crate::context;
+use crate::dispatcher::Dispatcher;
+
+/// Spawns a task onto the current runtime's IO pool. See [`Handle::spawn`](crate::Handle::spawn).
+///
+/// # Panics
+///
+/// Outside a runtime.
+///
+/// # Examples
+///
+/// ```
+/// # #[rt::main]
+/// # async fn main() {
+/// let task = rt::spawn(async { 6 * 7 });
+/// assert_eq!(task.await.unwrap(), 42);
+/// # }
+/// ```
+///
+/// A task may outlive its spawner, so it borrows nothing, and it may change threads, so it is
+/// [`Send`]:
+///
+/// ```compile_fail
+/// # #[rt::main]
+/// # async fn main() {
+/// let shared = std::rc::Rc::new(1);
+/// rt::spawn(async move { println!("{shared}") });
+/// # }
+/// ```
+///
+/// ```compile_fail
+/// # #[rt::main]
+/// # async fn main() {
+/// let local = String::from("borrowed");
+/// rt::spawn(async { println!("{}", &local) });
+/// # }
+/// ```
+#[track_caller]
+#[inline]
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    context::with(|handle| handle.spawn(future))
+}
+
+/// Spawns a task onto the pool that `dispatcher` names. See
+/// [`Handle::spawn_on`](crate::Handle::spawn_on).
+///
+/// # Panics
+///
+/// Outside a runtime; on a current-thread runtime, if the CPU pool's threads cannot be started.
+///
+/// # Examples
+///
+/// ```
+/// # #[rt::main]
+/// # async fn main() {
+/// let sum = rt::spawn_on(rt::Dispatcher::Cpu, async { (1..=1000u64).sum::<u64>() });
+/// assert_eq!(sum.await.unwrap(), 500_500);
+/// # }
+/// ```
+#[track_caller]
+pub fn spawn_on<F>(dispatcher: Dispatcher, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    context::with(|handle| handle.spawn_on(dispatcher, future))
+}
+
+/// Runs a closure that may block on a thread of its own. See
+/// [`Handle::spawn_blocking`](crate::Handle::spawn_blocking).
+///
+/// # Panics
+///
+/// Outside a runtime, and if the operating system refuses the first blocking thread.
+///
+/// # Examples
+///
+/// ```
+/// # #[rt::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let name = rt::spawn_blocking(|| std::fs::read_to_string("/proc/self/comm")).await?;
+/// println!("{}", name?);
+/// # Ok(())
+/// # }
+/// ```
+#[track_caller]
+pub fn spawn_blocking<F, T>(job: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    context::with(|handle| handle.spawn_blocking(job))
+}
