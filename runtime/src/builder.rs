@@ -191,14 +191,20 @@ impl Builder {
             }
         }
         if self.thread_name.contains('\0') {
-            return Err(invalid("`thread_name` must not contain a NUL byte".to_owned()));
+            return Err(invalid(
+                "`thread_name` must not contain a NUL byte".to_owned(),
+            ));
         }
         Ok(())
     }
 
     fn build_inner(&self, home: &Home) -> io::Result<Arc<Inner>> {
         let cpus = thread::available_parallelism().map_or(1, usize::from);
-        let workers = if self.current_thread { 1 } else { self.io_threads.unwrap_or(cpus) };
+        let workers = if self.current_thread {
+            1
+        } else {
+            self.io_threads.unwrap_or(cpus)
+        };
         let hooks = home.hooks(&self.hooks);
 
         // A wheel a worker and one for other threads; a buffer a worker and one for the reactor.
@@ -221,7 +227,12 @@ impl Builder {
             stack_size: self.thread_stack_size,
             hooks,
         });
-        Ok(Arc::new(Inner { io, cpu, blocking, reactor }))
+        Ok(Arc::new(Inner {
+            io,
+            cpu,
+            blocking,
+            reactor,
+        }))
     }
 
     fn config(&self, kind: &'static str, workers: usize, hooks: &Hooks) -> Config {
@@ -263,7 +274,11 @@ impl Home {
                 on_stop();
             }
         });
-        Hooks { on_thread_start: Some(start), on_thread_stop: Some(stop), ..user.clone() }
+        Hooks {
+            on_thread_start: Some(start),
+            on_thread_stop: Some(stop),
+            ..user.clone()
+        }
     }
 }
 

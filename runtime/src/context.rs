@@ -58,7 +58,10 @@ impl fmt::Debug for EnterGuard<'_> {
 /// Makes `handle` current until the guard goes.
 pub(crate) fn enter(handle: &Handle) -> EnterGuard<'_> {
     let previous = CURRENT.replace(Arc::into_raw(Arc::clone(&handle.inner)));
-    EnterGuard { previous, _handle: PhantomData }
+    EnterGuard {
+        previous,
+        _handle: PhantomData,
+    }
 }
 
 /// Gives up the count behind a pointer that has left the cell.
@@ -112,7 +115,9 @@ pub(crate) fn try_with<R>(f: impl FnOnce(&Handle) -> R) -> Result<R, TryCurrentE
     let _loan = Loan;
     // SAFETY: the pointer owns a count (C1) that is not given up during the loan (C2), and this
     // `Handle` does not give it up either.
-    let handle = ManuallyDrop::new(Handle { inner: unsafe { Arc::from_raw(current) } });
+    let handle = ManuallyDrop::new(Handle {
+        inner: unsafe { Arc::from_raw(current) },
+    });
     Ok(f(&handle))
 }
 

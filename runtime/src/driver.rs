@@ -33,12 +33,16 @@ impl Driver for ReactorDriver {
             Wait::Forever => rt_reactor::Wait::Forever,
         };
         // The set is the reactor's own and outlives this call, so no documented error is left.
-        self.reactor.poll(events, wait).expect("epoll_wait on the reactor's own set")
+        self.reactor
+            .poll(events, wait)
+            .expect("epoll_wait on the reactor's own set")
     }
 
     fn dispatch(&self, buffer: usize) -> usize {
         // Taken out of the lock: the wakers that run now are foreign code.
-        let Some(mut events) = self.buffers[buffer].lock().take() else { return 0 };
+        let Some(mut events) = self.buffers[buffer].lock().take() else {
+            return 0;
+        };
         let woken = self.reactor.dispatch(&mut events);
         *self.buffers[buffer].lock() = Some(events);
         woken

@@ -284,7 +284,9 @@ impl Handle {
 
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle").field("io", &self.inner.io).finish_non_exhaustive()
+        f.debug_struct("Handle")
+            .field("io", &self.inner.io)
+            .finish_non_exhaustive()
     }
 }
 

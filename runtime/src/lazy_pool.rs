@@ -18,7 +18,11 @@ pub(crate) struct LazyPool {
 
 impl LazyPool {
     pub(crate) fn new(config: Config) -> Self {
-        LazyPool { config, pool: OnceLock::new(), closed: Mutex::new(false) }
+        LazyPool {
+            config,
+            pool: OnceLock::new(),
+            closed: Mutex::new(false),
+        }
     }
 
     /// Starts the pool now.

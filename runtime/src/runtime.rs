@@ -64,7 +64,10 @@ impl Runtime {
     }
 
     pub(crate) fn new_from(handle: Handle) -> Runtime {
-        Runtime { handle, limit: DROP_LIMIT }
+        Runtime {
+            handle,
+            limit: DROP_LIMIT,
+        }
     }
 
     /// Runs a future on this thread, inside this runtime, until it ends. See
@@ -156,7 +159,11 @@ impl Drop for Runtime {
         let _current = self.handle.enter();
         let inner = &self.handle.inner;
         inner.close();
-        let limit = if context::started_by(inner) { Duration::ZERO } else { self.limit };
+        let limit = if context::started_by(inner) {
+            Duration::ZERO
+        } else {
+            self.limit
+        };
         inner.join(Some(limit));
     }
 }

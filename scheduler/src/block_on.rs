@@ -44,9 +44,15 @@ thread_local! {
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let _entered = enter_or_panic();
     // The cached waker is taken out, so that a nested call after a panic finds none to share.
-    let cached = WAKER.try_with(|waker| waker.borrow_mut().take()).ok().flatten();
+    let cached = WAKER
+        .try_with(|waker| waker.borrow_mut().take())
+        .ok()
+        .flatten();
     let waker = cached.unwrap_or_else(|| {
-        Arc::new(ThreadWaker { thread: thread::current(), woken: AtomicBool::new(false) })
+        Arc::new(ThreadWaker {
+            thread: thread::current(),
+            woken: AtomicBool::new(false),
+        })
     });
     let output = drive(pin!(future), &waker);
     // A thread that is ending has no place to keep it, and needs none.

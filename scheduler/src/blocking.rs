@@ -135,7 +135,11 @@ impl Blocking {
         let mut state = self.shared.lock();
         while state.alive > 0 {
             let Some(until) = until else {
-                state = self.shared.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self
+                    .shared
+                    .ended
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
             let left = until.saturating_duration_since(Instant::now());
@@ -151,7 +155,11 @@ impl Blocking {
     /// The threads and the queue as they are now.
     pub fn metrics(&self) -> BlockingMetrics {
         let state = self.shared.lock();
-        BlockingMetrics { threads: state.threads, idle: state.idle, queued: state.queue.len() }
+        BlockingMetrics {
+            threads: state.threads,
+            idle: state.idle,
+            queued: state.queue.len(),
+        }
     }
 }
 
@@ -292,6 +300,8 @@ impl Drop for Blocking {
 
 impl fmt::Debug for Blocking {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Blocking").field("metrics", &self.metrics()).finish_non_exhaustive()
+        f.debug_struct("Blocking")
+            .field("metrics", &self.metrics())
+            .finish_non_exhaustive()
     }
 }

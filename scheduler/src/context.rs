@@ -3,7 +3,10 @@
 //! Plain cells without destructors, so that they can be asked at any moment, also from a destructor
 //! that runs while the thread ends.
 
-#![expect(unsafe_code, reason = "the thread's worker is reached through a scoped raw pointer")]
+#![expect(
+    unsafe_code,
+    reason = "the thread's worker is reached through a scoped raw pointer"
+)]
 
 use std::cell::Cell;
 use std::ptr;

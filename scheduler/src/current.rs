@@ -49,11 +49,22 @@ impl CurrentThread {
     /// Builds the pool. `config.workers` is taken as 1.
     pub fn new(config: Config, driver: Box<dyn Driver>) -> CurrentThread {
         let hooks = config.hooks.clone();
-        let config = Config { workers: 1, ..config };
+        let config = Config {
+            workers: 1,
+            ..config
+        };
         let (pool, mut locals) = Pool::assemble(&config, Some(driver), false);
         let worker = locals.pop().map(Box::new);
-        let seat = Seat { worker, waiting: VecDeque::new(), closed: false };
-        CurrentThread { pool, hooks, seat: Mutex::new(seat) }
+        let seat = Seat {
+            worker,
+            waiting: VecDeque::new(),
+            closed: false,
+        };
+        CurrentThread {
+            pool,
+            hooks,
+            seat: Mutex::new(seat),
+        }
     }
 
     /// The pool, for its counters.
@@ -85,7 +96,11 @@ impl CurrentThread {
             thread: thread::current(),
         });
         let waker = Waker::from(Arc::clone(&root));
-        let mut turn = Turn { future: pin!(future), root: &root, cx: Context::from_waker(&waker) };
+        let mut turn = Turn {
+            future: pin!(future),
+            root: &root,
+            cx: Context::from_waker(&waker),
+        };
         loop {
             let seated = self.sit_down(&root);
             let output = match seated {
@@ -106,13 +121,20 @@ impl CurrentThread {
             return None;
         }
         let Some(worker) = seat.worker.take() else {
-            if !seat.waiting.iter().any(|waiting| Arc::ptr_eq(waiting, root)) {
+            if !seat
+                .waiting
+                .iter()
+                .any(|waiting| Arc::ptr_eq(waiting, root))
+            {
                 seat.waiting.push_back(Arc::clone(root));
             }
             return None;
         };
         seat.waiting.retain(|waiting| !Arc::ptr_eq(waiting, root));
-        Some(Seated { home: self, worker: Some(worker) })
+        Some(Seated {
+            home: self,
+            worker: Some(worker),
+        })
     }
 
     /// Leaves the queue for the worker; an offer that came meanwhile goes to the next.
@@ -194,7 +216,10 @@ impl Seated<'_> {
                 }
                 let ran_dry = (0..TASKS_A_ROUND).any(|_| !worker.turn());
                 if ran_dry {
-                    let queues = RootAndQueues { root: turn.root, worker };
+                    let queues = RootAndQueues {
+                        root: turn.root,
+                        worker,
+                    };
                     worker.park_with(&self.home.hooks, &queues);
                 }
             }
@@ -278,6 +303,8 @@ impl Drop for CurrentThread {
 
 impl fmt::Debug for CurrentThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CurrentThread").field("pool", &self.pool).finish_non_exhaustive()
+        f.debug_struct("CurrentThread")
+            .field("pool", &self.pool)
+            .finish_non_exhaustive()
     }
 }

@@ -68,7 +68,10 @@ impl Gate {
         let seen = self.0.load(Relaxed);
         // ORDERING: Acquire, from the last owner's release.
         Snapshot(seen).owner() == Owner::Nobody
-            && self.0.compare_exchange(seen, seen | owner as u64, Acquire, Relaxed).is_ok()
+            && self
+                .0
+                .compare_exchange(seen, seen | owner as u64, Acquire, Relaxed)
+                .is_ok()
     }
 
     /// Frees the gate. Only its owner calls this.
@@ -83,7 +86,8 @@ impl Gate {
         let seen = self.0.load(Relaxed);
         debug_assert!(Snapshot(seen).owner() != Owner::Nobody);
         let generation = Snapshot(seen).generation().wrapping_add(1);
-        self.0.store(generation.wrapping_mul(GENERATION) | owner as u64, Release);
+        self.0
+            .store(generation.wrapping_mul(GENERATION) | owner as u64, Release);
     }
 
     /// The gate as it is now. Acquire: an owner that reads itself here was handed the gate.

@@ -35,6 +35,8 @@ use crate::primitive::sync::Mutex;
 use crate::primitive::sync::atomic::AtomicU64;
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed};
 
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 const SEARCHING: u64 = 1;
 const PARKED: u64 = 1 << 32;
@@ -93,7 +95,9 @@ impl Idle {
         if searching(self.word.load(Relaxed)) > 0 {
             return Claim::Searched;
         }
-        let Some(worker) = sleepers.pop() else { return Claim::AllBusy };
+        let Some(worker) = sleepers.pop() else {
+            return Claim::AllBusy;
+        };
         self.word.fetch_add(SEARCHING.wrapping_sub(PARKED), AcqRel);
         Claim::Worker(worker)
     }
@@ -130,7 +134,11 @@ impl Idle {
     pub(crate) fn announce(&self, worker: usize, was_searching: bool) {
         let mut sleepers = self.sleepers.lock();
         sleepers.set(worker);
-        let change = if was_searching { PARKED - SEARCHING } else { PARKED };
+        let change = if was_searching {
+            PARKED - SEARCHING
+        } else {
+            PARKED
+        };
         self.word.fetch_add(change, AcqRel);
     }
 

@@ -53,6 +53,8 @@ use crate::primitive::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release
 use crate::primitive::sync::atomic::{AtomicBool, AtomicU32, fence};
 use crate::primitive::thread::Token;
 
+#[cfg(all(test, loom))]
+mod model;
 
 /// How long the guard naps. A gate that nobody used is noticed after one to two of these.
 pub(crate) const TICK: Duration = Duration::from_millis(5);
@@ -108,10 +110,16 @@ impl Parking {
         driver: Option<Box<dyn Driver>>,
         guarded: bool,
     ) -> Self {
-        let first = if guarded { Owner::Reactor } else { Owner::Nobody };
+        let first = if guarded {
+            Owner::Reactor
+        } else {
+            Owner::Nobody
+        };
         Parking {
             idle: Idle::new(workers, slots),
-            parkers: (0..slots).map(|_| CachePadded::new(Parker::new())).collect(),
+            parkers: (0..slots)
+                .map(|_| CachePadded::new(Parker::new()))
+                .collect(),
             poller: driver.map(|driver| Poller {
                 gate: CachePadded::new(Gate::new(first)),
                 recall: AtomicBool::new(false),
@@ -290,7 +298,9 @@ impl Parking {
         // Looked at while owning the gate: from here on nobody else consumes `close`'s kick.
         let mut events = 0;
         if !self.is_closed() {
-            events = poller.driver.poll(poller.buffer, self.own_wait(poller, watch));
+            events = poller
+                .driver
+                .poll(poller.buffer, self.own_wait(poller, watch));
             poller.deep.store(false, Relaxed);
             if events == 0 && !self.is_closed() {
                 return;
@@ -331,7 +341,10 @@ impl Parking {
     fn tick(&self, poller: &Poller, watch: &mut Watch) {
         let seen = poller.gate.look();
         if seen.generation() != watch.generation {
-            *watch = Watch { generation: seen.generation(), quiet: 0 };
+            *watch = Watch {
+                generation: seen.generation(),
+                quiet: 0,
+            };
             return;
         }
         match seen.owner() {
@@ -390,12 +403,19 @@ struct Parker {
 
 impl Parker {
     fn new() -> Self {
-        Parker { state: AtomicU32::new(EMPTY), token: Token::default() }
+        Parker {
+            state: AtomicU32::new(EMPTY),
+            token: Token::default(),
+        }
     }
 
     /// Publishes how this worker sleeps. `false`: it was notified already, and that is consumed.
     fn begin(&self, how: u32) -> bool {
-        if self.state.compare_exchange(EMPTY, how, AcqRel, Relaxed).is_ok() {
+        if self
+            .state
+            .compare_exchange(EMPTY, how, AcqRel, Relaxed)
+            .is_ok()
+        {
             return true;
         }
         self.end();

@@ -127,7 +127,10 @@ impl Shared {
     /// Whether a worker that looked everywhere would find a task.
     pub(crate) fn any_work(&self) -> bool {
         !self.injector.is_empty()
-            || self.remotes.iter().any(|remote| remote.stealable().next().is_some())
+            || self
+                .remotes
+                .iter()
+                .any(|remote| remote.stealable().next().is_some())
     }
 
     /// Takes the oldest injected task.
@@ -195,7 +198,9 @@ impl Schedule for Shared {
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("parking", &self.parking).finish_non_exhaustive()
+        f.debug_struct("Shared")
+            .field("parking", &self.parking)
+            .finish_non_exhaustive()
     }
 }
 
@@ -225,14 +230,21 @@ impl Ended {
         let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
         while *count < threads {
             let Some(until) = until else {
-                count = self.changed.wait(count).unwrap_or_else(PoisonError::into_inner);
+                count = self
+                    .changed
+                    .wait(count)
+                    .unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            count = self.changed.wait_timeout(count, left).unwrap_or_else(PoisonError::into_inner).0;
+            count = self
+                .changed
+                .wait_timeout(count, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         true
     }
@@ -246,8 +258,9 @@ impl Pool {
         guarded: bool,
     ) -> (Pool, Vec<Local>) {
         let workers = config.workers;
-        let queues: Vec<[Deque<Runnable>; 2]> =
-            (0..workers).map(|_| [Deque::new_fifo(), Deque::new_fifo()]).collect();
+        let queues: Vec<[Deque<Runnable>; 2]> = (0..workers)
+            .map(|_| [Deque::new_fifo(), Deque::new_fifo()])
+            .collect();
         let remotes = queues.iter().map(|[queue, yielded]| {
             CachePadded::new(Remote {
                 slot: Slot::new(),
@@ -266,14 +279,26 @@ impl Pool {
             global_interval: config.global_queue_interval,
             event_interval: config.event_interval,
         });
-        let shards: Box<[Arc<Shard>]> =
-            (0..=workers).map(|_| Shard::new(Arc::clone(&shared) as Arc<dyn Schedule>)).collect();
+        let shards: Box<[Arc<Shard>]> = (0..=workers)
+            .map(|_| Shard::new(Arc::clone(&shared) as Arc<dyn Schedule>))
+            .collect();
         let locals = queues.into_iter().enumerate().map(|(index, queues)| {
             let seed = config.seed.wrapping_add(index as u64);
-            Local::new(Arc::clone(&shared), Arc::clone(&shards[index]), index, queues, seed)
+            Local::new(
+                Arc::clone(&shared),
+                Arc::clone(&shards[index]),
+                index,
+                queues,
+                seed,
+            )
         });
         let locals = locals.collect();
-        let pool = Pool { shared, shards, ended: Arc::default(), threads: 0 };
+        let pool = Pool {
+            shared,
+            shards,
+            ended: Arc::default(),
+            threads: 0,
+        };
         (pool, locals)
     }
 
@@ -374,7 +399,9 @@ impl Pool {
     #[inline]
     fn shard(&self) -> Arc<Shard> {
         context::with_worker(|worker| match worker {
-            Some(worker) if worker.pool_id() == self.shards[0].pool_id() => Arc::clone(worker.shard()),
+            Some(worker) if worker.pool_id() == self.shards[0].pool_id() => {
+                Arc::clone(worker.shard())
+            }
             _ => Arc::clone(&self.shards[self.shards.len() - 1]),
         })
     }
@@ -424,7 +451,11 @@ impl Pool {
 
     /// The workers' counters.
     pub fn worker_metrics(&self) -> Vec<WorkerMetrics> {
-        self.shared.remotes.iter().map(|remote| remote.stats.read()).collect()
+        self.shared
+            .remotes
+            .iter()
+            .map(|remote| remote.stats.read())
+            .collect()
     }
 }
 

@@ -9,7 +9,9 @@ pub(crate) struct Rng(Cell<u64>);
 impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
         // The state must not be 0; an odd multiplier spreads small seeds.
-        Rng(Cell::new(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1))
+        Rng(Cell::new(
+            seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
+        ))
     }
 
     /// A number below `limit`, which is not 0.

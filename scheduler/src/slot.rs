@@ -29,6 +29,10 @@ use std::ptr;
 use crate::primitive::sync::atomic::AtomicPtr;
 use crate::primitive::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+#[cfg(all(test, loom))]
+mod model;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 /// Something that fits into a slot: an owned thing that is one pointer.
 ///
@@ -53,7 +57,10 @@ pub(crate) struct Slot<T: Item> {
 
 impl<T: Item> Slot<T> {
     pub(crate) fn new() -> Self {
-        Slot { cell: AtomicPtr::new(ptr::null_mut()), _owns: PhantomData }
+        Slot {
+            cell: AtomicPtr::new(ptr::null_mut()),
+            _owns: PhantomData,
+        }
     }
 
     /// Fills the slot and returns what it held before, which the caller must queue.
@@ -106,6 +113,8 @@ impl<T: Item> Drop for Slot<T> {
 
 impl<T: Item> fmt::Debug for Slot<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slot").field("empty", &self.is_empty()).finish()
+        f.debug_struct("Slot")
+            .field("empty", &self.is_empty())
+            .finish()
     }
 }

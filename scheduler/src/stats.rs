@@ -9,7 +9,8 @@ pub(crate) struct Counter(AtomicU64);
 impl Counter {
     #[inline]
     pub(crate) fn add(&self, more: u64) {
-        self.0.store(self.0.load(Relaxed).wrapping_add(more), Relaxed);
+        self.0
+            .store(self.0.load(Relaxed).wrapping_add(more), Relaxed);
     }
 
     pub(crate) fn get(&self) -> u64 {

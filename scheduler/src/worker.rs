@@ -161,7 +161,9 @@ impl Local {
     /// Runs one task. `false`: there is none.
     #[inline]
     pub(crate) fn turn(&self) -> bool {
-        let Some(task) = self.next().or_else(|| self.search()) else { return false };
+        let Some(task) = self.next().or_else(|| self.search()) else {
+            return false;
+        };
         if self.searching.replace(false) {
             self.shared.parking.found_work(self);
         }
@@ -251,7 +253,9 @@ impl Local {
         if self.urgent_runs.get() < URGENT_RUNS {
             self.urgent_runs.set(self.urgent_runs.get() + 1);
             let task = self.shared.pop_injected().or_else(|| {
-                self.harvest(Dispatch::Injector).then(|| self.shared.pop_injected()).flatten()
+                self.harvest(Dispatch::Injector)
+                    .then(|| self.shared.pop_injected())
+                    .flatten()
             });
             if task.is_some() {
                 return task;
@@ -302,7 +306,10 @@ impl Local {
         hooks.park();
         self.remote().stats.parks.add(1);
         self.dispatch.set(Dispatch::Local);
-        let searching = self.shared.parking.park(self.index, self.searching.get(), queues);
+        let searching = self
+            .shared
+            .parking
+            .park(self.index, self.searching.get(), queues);
         self.dispatch.set(Dispatch::No);
         self.searching.set(searching);
         self.since_harvest.set(0);
@@ -318,7 +325,13 @@ impl Local {
 
     /// Takes out whatever is queued here.
     pub(crate) fn drain(&self) {
-        while let Some(task) = self.remote().slot.take().or_else(|| self.queues[0].pop()).or_else(|| self.queues[1].pop()) {
+        while let Some(task) = self
+            .remote()
+            .slot
+            .take()
+            .or_else(|| self.queues[0].pop())
+            .or_else(|| self.queues[1].pop())
+        {
             task.cancel();
         }
     }
@@ -336,6 +349,8 @@ impl Queues for Local {
 
 impl fmt::Debug for Local {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Local").field("index", &self.index).finish_non_exhaustive()
+        f.debug_struct("Local")
+            .field("index", &self.index)
+            .finish_non_exhaustive()
     }
 }

@@ -52,7 +52,10 @@ fn a_queued_job_can_be_aborted_while_the_only_thread_is_busy() {
 fn threads_that_give_up_waiting_never_strand_a_job() {
     let blocking = blocking(1, Duration::ZERO);
     for i in 0..2000 {
-        assert_eq!(block_on(blocking.spawn(move || i, Location::caller())).unwrap(), i);
+        assert_eq!(
+            block_on(blocking.spawn(move || i, Location::caller())).unwrap(),
+            i
+        );
     }
 }
 
@@ -77,5 +80,9 @@ fn close_cancels_queued_jobs_and_waits_for_the_running_one() {
     release.send(()).unwrap();
     assert!(blocking.join(Some(Instant::now() + Duration::from_secs(60))));
     assert_eq!(block_on(busy).unwrap(), 5);
-    assert!(block_on(blocking.spawn(|| (), Location::caller())).unwrap_err().is_cancelled());
+    assert!(
+        block_on(blocking.spawn(|| (), Location::caller()))
+            .unwrap_err()
+            .is_cancelled()
+    );
 }

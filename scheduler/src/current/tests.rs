@@ -61,7 +61,10 @@ fn a_wake_from_another_thread_ends_the_sleep() {
             stack_size: None,
             hooks: crate::Hooks::default(),
         });
-        let job = task.spawn(move || thread.join().unwrap(), std::panic::Location::caller());
+        let job = task.spawn(
+            move || thread.join().unwrap(),
+            std::panic::Location::caller(),
+        );
         assert_eq!(current.block_on(job).unwrap(), 7);
     }
 }

@@ -28,7 +28,10 @@ fn close(pool: &Pool) {
 fn a_value_comes_back_from_a_worker() {
     for workers in [1, 2, 8] {
         let pool = pool(workers);
-        let name = pool.spawn(async { std::thread::current().name().map(str::to_owned) }, Location::caller());
+        let name = pool.spawn(
+            async { std::thread::current().name().map(str::to_owned) },
+            Location::caller(),
+        );
         let name = block_on(name).unwrap().unwrap();
         assert!(name.starts_with("test-cpu-"), "{name}");
         close(&pool);
@@ -122,7 +125,10 @@ fn a_panic_in_a_task_is_its_join_error() {
     let task = pool.spawn(async { panic!("boom {}", 7) }, Location::caller());
     let error = block_on(task).unwrap_err();
     assert!(error.is_panic());
-    assert_eq!(format!("{error}"), format!("task {} panicked with message \"boom 7\"", error.id()));
+    assert_eq!(
+        format!("{error}"),
+        format!("task {} panicked with message \"boom 7\"", error.id())
+    );
     let after = pool.spawn(async { 1 }, Location::caller());
     assert_eq!(block_on(after).unwrap(), 1);
     close(&pool);

@@ -21,7 +21,10 @@ thread_local! {
 pub(crate) fn assert_no_lock() {
     if cfg!(debug_assertions) {
         let held = HELD.with(Cell::get);
-        assert!(held == 0, "user code was about to run under {held} runtime lock(s)");
+        assert!(
+            held == 0,
+            "user code was about to run under {held} runtime lock(s)"
+        );
     }
 }
 

@@ -12,7 +12,10 @@
 //! panic: each call is caught, a panic in a poll becomes the output, and every other panic ends
 //! there, so that the state word always moves on.
 
-#![expect(unsafe_code, reason = "a task is reached through a thin pointer and freed by count")]
+#![expect(
+    unsafe_code,
+    reason = "a task is reached through a thin pointer and freed by count"
+)]
 
 use std::alloc::{self, Layout};
 use std::any::Any;
@@ -129,7 +132,11 @@ pub(super) fn allocate<F: Future>(
 /// `header` belongs to a live `Cell<F>`.
 unsafe fn body<F: Future>(header: NonNull<Header>) -> *mut Body<F> {
     // SAFETY: by the caller; only the address is taken.
-    unsafe { (*header.cast::<Cell<F>>().as_ptr()).body.with_mut(|body| body) }
+    unsafe {
+        (*header.cast::<Cell<F>>().as_ptr())
+            .body
+            .with_mut(|body| body)
+    }
 }
 
 unsafe fn poll<F: Future>(header: NonNull<Header>) -> Poll<()> {
@@ -282,7 +289,10 @@ impl TaskRef {
     /// Publishes the output, tells the handle, and leaves the owner list.
     fn complete(self) {
         let header = self.header();
-        let Completed { wake_joiner, drop_output } = header.state.complete();
+        let Completed {
+            wake_joiner,
+            drop_output,
+        } = header.state.complete();
         if drop_output {
             // SAFETY: there was no handle when the task became complete: the output is ours (T3).
             unsafe { (header.vtable.drop_output)(self.0) };

@@ -1,6 +1,9 @@
 //! What a spawner keeps of a task: its output to come, and the right to abort it.
 
-#![expect(unsafe_code, reason = "the output and the join waker pass through the task's cell")]
+#![expect(
+    unsafe_code,
+    reason = "the output and the join waker pass through the task's cell"
+)]
 
 use std::any::Any;
 use std::fmt;
@@ -31,7 +34,6 @@ pub(super) enum Failure {
 ///
 /// Awaiting `&mut handle` is cancel safe: the output stays with the task until the poll that
 /// returns it.
-#[must_use = "a dropped handle detaches its task; await it, keep it, or say `drop(handle)`"]
 pub struct JoinHandle<T> {
     task: TaskRef,
     /// The output was returned; only the task's name and its end remain to ask for.
@@ -54,7 +56,11 @@ impl<T> JoinHandle<T> {
     ///
     /// `task` is the handle's counted reference, and the task's output has type `T`.
     pub(super) unsafe fn new(task: TaskRef) -> Self {
-        JoinHandle { task, taken: false, _output: PhantomData }
+        JoinHandle {
+            task,
+            taken: false,
+            _output: PhantomData,
+        }
     }
 
     /// Asks the task to end at its next suspension point.
@@ -70,7 +76,9 @@ impl<T> JoinHandle<T> {
     /// A handle that can only abort, to keep elsewhere.
     #[must_use]
     pub fn abort_handle(&self) -> AbortHandle {
-        AbortHandle { task: self.task.clone() }
+        AbortHandle {
+            task: self.task.clone(),
+        }
     }
 
     /// Whether the task has ended and its future is dropped.
@@ -92,7 +100,9 @@ impl<T> JoinHandle<T> {
             return Join::Complete;
         }
         // SAFETY: JOIN_WAKER is clear, so the cell is the handle's (T4).
-        let old = header.join_waker.with_mut(|cell| unsafe { (*cell).replace(fresh) });
+        let old = header
+            .join_waker
+            .with_mut(|cell| unsafe { (*cell).replace(fresh) });
         let join = header.state.give_join_cell();
         if join == Join::Complete {
             // SAFETY: the task completed while JOIN_WAKER was clear: the cell stays ours.
@@ -107,7 +117,10 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        assert!(!self.taken, "a JoinHandle was polled after it had returned the output");
+        assert!(
+            !self.taken,
+            "a JoinHandle was polled after it had returned the output"
+        );
         let budget = ready!(coop::poll_proceed(cx));
         if !self.is_finished() && self.register(cx.waker()) == Join::Pending {
             return Poll::Pending;
@@ -142,7 +155,9 @@ impl<T> Drop for JoinHandle<T> {
 
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle").field("task", self.task.header()).finish()
+        f.debug_struct("JoinHandle")
+            .field("task", self.task.header())
+            .finish()
     }
 }
 
@@ -171,7 +186,9 @@ impl AbortHandle {
 
 impl fmt::Debug for AbortHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AbortHandle").field("task", self.task.header()).finish()
+        f.debug_struct("AbortHandle")
+            .field("task", self.task.header())
+            .finish()
     }
 }
 
@@ -239,9 +256,13 @@ impl JoinError {
 
     /// The message that the task panicked with, when it is text.
     fn panic_message(&self) -> Option<String> {
-        let Kind::Panic(payload) = &self.kind else { return None };
+        let Kind::Panic(payload) = &self.kind else {
+            return None;
+        };
         let payload = payload.lock().unwrap_or_else(|e| e.into_inner());
-        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned());
         text.or_else(|| payload.downcast_ref::<String>().cloned())
     }
 }

@@ -8,7 +8,10 @@
 //! The `Arc` of the list is also the way from a task to its pool: its count is on the cache line
 //! that the insertion touches anyway.
 
-#![expect(unsafe_code, reason = "the list is threaded through the tasks' headers")]
+#![expect(
+    unsafe_code,
+    reason = "the list is threaded through the tasks' headers"
+)]
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -47,7 +50,10 @@ unsafe impl Send for List {}
 
 impl Shard {
     pub(crate) fn new(pool: Arc<dyn Schedule>) -> Arc<Self> {
-        Arc::new(Shard { pool, list: Mutex::new(List::default()) })
+        Arc::new(Shard {
+            pool,
+            list: Mutex::new(List::default()),
+        })
     }
 
     /// The address that tells this list's pool from others.
@@ -69,7 +75,9 @@ impl Shard {
         unsafe {
             task.as_ref().links.with_mut(|links| (*links).next = head);
             if let Some(head) = head {
-                head.as_ref().links.with_mut(|links| (*links).previous = Some(task));
+                head.as_ref()
+                    .links
+                    .with_mut(|links| (*links).previous = Some(task));
             }
         }
         list.len += 1;
@@ -127,14 +135,19 @@ impl List {
     unsafe fn unlink(&mut self, task: NonNull<Header>) -> bool {
         // SAFETY: the neighbours are listed, so they are alive, and the lock is held.
         unsafe {
-            let links = task.as_ref().links.with_mut(|links| std::mem::take(&mut *links));
+            let links = task
+                .as_ref()
+                .links
+                .with_mut(|links| std::mem::take(&mut *links));
             match links.previous {
                 Some(previous) => previous.as_ref().links.with_mut(|l| (*l).next = links.next),
                 None if self.head == Some(task) => self.head = links.next,
                 None => return false,
             }
             if let Some(next) = links.next {
-                next.as_ref().links.with_mut(|l| (*l).previous = links.previous);
+                next.as_ref()
+                    .links
+                    .with_mut(|l| (*l).previous = links.previous);
             }
         }
         self.len -= 1;
@@ -144,6 +157,8 @@ impl List {
 
 impl fmt::Debug for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shard").field("live", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Shard")
+            .field("live", &self.len())
+            .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,9 @@
 //! A task on its way to be polled, and the making of new ones.
 
-#![expect(unsafe_code, reason = "a new task's three references are placed by hand")]
+#![expect(
+    unsafe_code,
+    reason = "a new task's three references are placed by hand"
+)]
 
 use std::future::Future;
 use std::panic::Location;

@@ -39,6 +39,10 @@
 use crate::primitive::sync::atomic::AtomicUsize;
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
+#[cfg(all(test, loom))]
+mod model;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 const RUNNING: usize = 1;
 const SCHEDULED: usize = 1 << 1;
@@ -122,7 +126,10 @@ impl State {
                 // ORDERING: nothing of the task is touched but its count, which is its own RMW.
                 return Start::Gone;
             }
-            debug_assert!(seen & SCHEDULED != 0, "a Runnable of a task that is not scheduled");
+            debug_assert!(
+                seen & SCHEDULED != 0,
+                "a Runnable of a task that is not scheduled"
+            );
             let next = seen & !SCHEDULED | RUNNING;
             match self.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
                 Ok(_) if seen & CANCELLED != 0 => return Start::Cancel,
@@ -217,7 +224,10 @@ impl State {
             if seen & JOIN_WAKER == 0 {
                 return Join::Pending;
             }
-            match self.0.compare_exchange_weak(seen, seen & !JOIN_WAKER, AcqRel, Acquire) {
+            match self
+                .0
+                .compare_exchange_weak(seen, seen & !JOIN_WAKER, AcqRel, Acquire)
+            {
                 Ok(_) => return Join::Pending,
                 Err(now) => seen = now,
             }
@@ -233,7 +243,10 @@ impl State {
             if seen & COMPLETE != 0 {
                 return Join::Complete;
             }
-            match self.0.compare_exchange_weak(seen, seen | JOIN_WAKER, AcqRel, Acquire) {
+            match self
+                .0
+                .compare_exchange_weak(seen, seen | JOIN_WAKER, AcqRel, Acquire)
+            {
                 Ok(_) => return Join::Pending,
                 Err(now) => seen = now,
             }

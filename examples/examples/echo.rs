@@ -1,0 +1,88 @@
+//! A TCP echo server that ends gracefully.
+//!
+//! ```text
+//! cargo run --release -p rt-examples --example echo [ADDRESS]
+//! ```
+//!
+//! On Ctrl-C it accepts no more, and gives the open connections a few seconds to end by themselves.
+//! A second Ctrl-C ends it at once. Try it with `nc 127.0.0.1 7000`.
+
+use std::env;
+use std::io;
+use std::process;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use rt::net::{TcpListener, TcpStream};
+use rt::time::{sleep, timeout};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use tokio::sync::{Notify, mpsc};
+
+/// How long open connections may go on after Ctrl-C.
+const GRACE: Duration = Duration::from_secs(5);
+
+#[rt::main]
+async fn main() -> io::Result<()> {
+    let address = env::args().nth(1);
+    let address = address.as_deref().unwrap_or("127.0.0.1:7000");
+    let listener = TcpListener::bind(address).await?;
+    println!("listening on {}", listener.local_addr()?);
+
+    let stop = stop_signal()?;
+    // Every connection holds a sender. When all are gone the receiver is told so.
+    let (open, mut all_closed) = mpsc::channel::<()>(1);
+    let accepting = rt::spawn(accept(listener, open));
+    stop.notified().await;
+
+    println!("no longer accepting; open connections have {GRACE:?} to end");
+    accepting.abort();
+    match timeout(GRACE, all_closed.recv()).await {
+        Ok(_) => println!("all connections have ended"),
+        Err(_) => println!("the time is over; what is still open is cut off"),
+    }
+    Ok(())
+}
+
+async fn accept(listener: TcpListener, open: mpsc::Sender<()>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let open = open.clone();
+                drop(rt::spawn(async move {
+                    // A connection that breaks is that peer's affair.
+                    let _ = echo(stream).await;
+                    drop(open);
+                }));
+            }
+            Err(error) => {
+                // Out of descriptors, most likely. They come back when connections end.
+                eprintln!("cannot accept: {error}");
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+async fn echo(mut stream: TcpStream) -> io::Result<u64> {
+    stream.set_nodelay(true)?;
+    let (mut reader, mut writer) = stream.split();
+    rt::io::copy(&mut reader, &mut writer).await
+}
+
+/// Notified at the first SIGINT or SIGTERM. The second ends the process.
+fn stop_signal() -> io::Result<Arc<Notify>> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let stop = Arc::new(Notify::new());
+    let notify = Arc::clone(&stop);
+    thread::spawn(move || {
+        let mut arrivals = signals.forever();
+        arrivals.next();
+        notify.notify_one();
+        if let Some(signal) = arrivals.next() {
+            process::exit(128 + signal);
+        }
+    });
+    Ok(stop)
+}

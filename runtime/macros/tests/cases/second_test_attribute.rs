@@ -1,0 +1,3 @@
+#[rt::test]
+#[test] //~ a second test attribute
+async fn twice() {}

@@ -1,0 +1,29 @@
+//! Input and output: readiness, and the traits that the I/O types implement.
+//!
+//! Every I/O type of `rt` has one native set of methods (`poll_read_uninit`, `poll_write`,
+//! `readable`, `try_read`, `read`, …), which need no trait in scope. The traits of other crates are
+//! thin covers over them, so that no wrapper type is ever needed:
+//!
+//! | feature | traits |
+//! |---|---|
+//! | `tokio-io` (default) | [`AsyncRead`] and [`AsyncWrite`] of `tokio::io`, on each type |
+//! | `futures-io` (default) | `AsyncRead` and `AsyncWrite` of `futures_io`, on each type and on references to it |
+//!
+//! With `tokio-io` this module also has what `tokio::io` makes of its traits: the extension traits,
+//! buffers, `copy` and the rest. They need no runtime of that crate, and none is built.
+
+pub use rt_reactor::Interest;
+
+pub use self::ready::Ready;
+#[cfg(feature = "tokio-io")]
+pub use self::tokio_io::*;
+
+pub(crate) use self::registration::Registration;
+
+#[cfg(feature = "futures-io")]
+mod futures_io;
+mod ready;
+mod registration;
+mod stream;
+#[cfg(feature = "tokio-io")]
+mod tokio_io;

@@ -1,0 +1,363 @@
+//! A file descriptor with its place in the reactor, and the one loop that all I/O goes through:
+//! try, and wait only when the kernel says that it would block.
+//!
+//! Every socket type is a [`Registration`] and the calls that differ. What they share is here:
+//!
+//! * An operation is tried as long as the direction is thought ready. `WouldBlock` clears the
+//!   readiness that was seen before the attempt, and no newer one, then waits for the next event.
+//! * A new descriptor is thought ready before its first event has come, so that a request that came
+//!   with its connection is read at once. This *assumption* falls with the first attempt that finds
+//!   an end; from then on only events count. Whoever waits for readiness itself waits for an event.
+//! * A short transfer (some bytes, but fewer than asked for) means that the kernel's buffer is now
+//!   empty or full, so it clears the readiness at once and spares the call that would find
+//!   `WouldBlock`.
+//! * Any other error is returned as it came, and the readiness is kept: `accept` out of file
+//!   descriptors succeeds as soon as one is free, with no event in between.
+//! * Every completed operation takes one unit of the task's budget.
+//!
+//! There are two ways to wait. The `poll_` methods keep one waker a direction, the last caller's,
+//! as the poll-based traits of the ecosystem expect. The async methods may be waited on by any number of
+//! tasks.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::{Context, Poll, ready};
+
+use rt_reactor::{Direction, Interest, Reactor, Ready, Source};
+use rt_scheduler::coop::poll_proceed;
+
+use crate::context;
+
+#[cfg(test)]
+mod tests;
+
+/// An owner of a descriptor, registered with the reactor for as long as this lives.
+pub(crate) struct Registration<T: AsFd> {
+    /// Both are `Some` until `into_inner` or `drop` takes them apart, in this order: out of epoll
+    /// first, closed after, so that no event can reach the next owner of the number.
+    parts: Option<Parts<T>>,
+}
+
+struct Parts<T> {
+    source: Source,
+    inner: T,
+    /// The directions that are thought ready without an event, as bits. It only ever loses bits, and
+    /// a lost one is made up for by the event that every registration of a ready file causes.
+    assumed: AtomicU8,
+}
+
+const fn bit(direction: Direction) -> u8 {
+    match direction {
+        Direction::Read => 1,
+        Direction::Write => 2,
+    }
+}
+
+impl<T> Parts<T> {
+    /// What `direction` is thought ready for, without waiting.
+    fn now(&self, direction: Direction) -> Option<Ready> {
+        let ready = self.source.now(direction.into());
+        // ORDERING: Relaxed. The bit is a guess that the attempt puts right.
+        let assumed = self.assumed.load(Relaxed) & bit(direction) != 0;
+        (assumed || !ready.is_empty()).then_some(ready)
+    }
+
+    /// After a transfer that reached the end of what there was.
+    fn clear(&self, ready: Ready, direction: Direction) {
+        self.assume_no_more(direction);
+        self.source.clear(ready, direction);
+    }
+
+    /// After a call that would have blocked.
+    fn clear_would_block(&self, ready: Ready, direction: Direction) {
+        self.assume_no_more(direction);
+        self.source.clear_would_block(ready, direction);
+    }
+
+    fn assume_no_more(&self, direction: Direction) {
+        // The load spares most calls the locked instruction.
+        if self.assumed.load(Relaxed) & bit(direction) != 0 {
+            self.assumed.fetch_and(!bit(direction), Relaxed);
+        }
+    }
+}
+
+const WHOLE: &str = "only `into_inner` and `drop` take the parts, and nothing comes after them";
+
+impl<T: AsFd> Registration<T> {
+    /// Registers with the reactor of the current runtime. The descriptor must be non-blocking.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside a runtime.
+    #[track_caller]
+    pub(crate) fn new(inner: T) -> io::Result<Self> {
+        Self::with_reactor(inner, &context::reactor())
+    }
+
+    /// As [`new`](Self::new), but outside a runtime it fails instead of panicking.
+    pub(crate) fn try_new(inner: T) -> io::Result<Self> {
+        match context::try_reactor() {
+            Some(reactor) => Self::with_reactor(inner, &reactor),
+            None => Err(io::Error::other("no `rt` runtime in this thread")),
+        }
+    }
+
+    fn with_reactor(inner: T, reactor: &Arc<Reactor>) -> io::Result<Self> {
+        let source = reactor.register(inner.as_fd())?;
+        Ok(Registration {
+            parts: Some(Parts {
+                source,
+                inner,
+                assumed: AtomicU8::new(bit(Direction::Read) | bit(Direction::Write)),
+            }),
+        })
+    }
+
+    fn parts(&self) -> &Parts<T> {
+        self.parts.as_ref().expect(WHOLE)
+    }
+
+    /// The owner of the descriptor.
+    pub(crate) fn inner(&self) -> &T {
+        &self.parts().inner
+    }
+
+    /// Leaves the reactor and gives the descriptor back, still open and non-blocking.
+    pub(crate) fn into_inner(mut self) -> io::Result<T> {
+        let Parts { source, inner, .. } = self.take();
+        source.deregister(inner.as_fd())?;
+        Ok(inner)
+    }
+
+    /// As [`into_inner`](Self::into_inner). An error leaves a retired entry behind, which no event
+    /// can reach.
+    pub(crate) fn into_inner_always(mut self) -> T {
+        let Parts { source, inner, .. } = self.take();
+        let _ = source.deregister(inner.as_fd());
+        inner
+    }
+
+    fn take(&mut self) -> Parts<T> {
+        self.parts.take().expect(WHOLE)
+    }
+
+    /// Runs `op` until it does something other than block, keeping the caller's waker for the
+    /// next event of `direction` if it blocks.
+    pub(crate) fn poll_io<R>(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        mut op: impl FnMut(&T) -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.poll_until(cx, direction, |ready| {
+            self.attempt(ready, direction, &mut op)
+        })
+    }
+
+    /// As [`poll_io`](Self::poll_io), for an operation that moves at most `len` bytes.
+    pub(crate) fn poll_transfer(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        len: usize,
+        mut op: impl FnMut(&T) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        self.poll_until(cx, direction, |ready| {
+            self.attempt_transfer(ready, direction, len, &mut op)
+        })
+    }
+
+    fn poll_until<R>(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+        mut attempt: impl FnMut(Ready) -> Option<io::Result<R>>,
+    ) -> Poll<io::Result<R>> {
+        let coop = ready!(poll_proceed(cx));
+        loop {
+            let ready = match self.parts().now(direction) {
+                Some(ready) => ready,
+                None => ready!(self.parts().source.poll_ready(cx, direction))?,
+            };
+            if let Some(result) = attempt(ready) {
+                coop.made_progress();
+                return Poll::Ready(result);
+            }
+        }
+    }
+
+    /// Waits until the direction is ready, without doing anything.
+    pub(crate) fn poll_ready(
+        &self,
+        cx: &mut Context<'_>,
+        direction: Direction,
+    ) -> Poll<io::Result<()>> {
+        let coop = ready!(poll_proceed(cx));
+        ready!(self.parts().source.poll_ready(cx, direction))?;
+        coop.made_progress();
+        Poll::Ready(Ok(()))
+    }
+
+    /// Runs `op` until it does something other than block. Any number of tasks may wait here.
+    ///
+    /// Cancel safe: `op` runs and completes within one poll.
+    pub(crate) async fn io<R>(
+        &self,
+        direction: Direction,
+        mut op: impl FnMut(&T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.until(direction, |ready| self.attempt(ready, direction, &mut op))
+            .await
+    }
+
+    /// As [`io`](Self::io), for an operation that moves at most `len` bytes.
+    pub(crate) async fn transfer(
+        &self,
+        direction: Direction,
+        len: usize,
+        mut op: impl FnMut(&T) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        self.until(direction, |ready| {
+            self.attempt_transfer(ready, direction, len, &mut op)
+        })
+        .await
+    }
+
+    async fn until<R>(
+        &self,
+        direction: Direction,
+        mut attempt: impl FnMut(Ready) -> Option<io::Result<R>>,
+    ) -> io::Result<R> {
+        loop {
+            let ready = match self.parts().now(direction) {
+                Some(ready) => ready,
+                None => self.parts().source.ready(direction.into()).await?,
+            };
+            // The unit of budget is asked for after the wait, so that it belongs to this poll.
+            let coop = poll_fn(poll_proceed).await;
+            if let Some(result) = attempt(ready) {
+                coop.made_progress();
+                return result;
+            }
+        }
+    }
+
+    /// Waits until any of `interest` is ready. Any number of tasks may wait here.
+    pub(crate) async fn ready(&self, interest: Interest) -> io::Result<Ready> {
+        let ready = self.parts().source.ready(interest).await?;
+        poll_fn(poll_proceed).await.made_progress();
+        Ok(ready)
+    }
+
+    /// Runs `op`, which moves at most `len` bytes, once if `direction` is thought ready; it never waits.
+    pub(crate) fn try_transfer(
+        &self,
+        direction: Direction,
+        len: usize,
+        op: impl FnMut(&T) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        self.parts()
+            .now(direction)
+            .and_then(|ready| self.attempt_transfer(ready, direction, len, op))
+            .unwrap_or_else(|| Err(io::ErrorKind::WouldBlock.into()))
+    }
+
+    /// Runs the user's `op` once if any of `interest` is thought ready. If it says `WouldBlock`, all
+    /// of the interest is taken to be not ready.
+    pub(crate) fn try_io<R>(
+        &self,
+        interest: Interest,
+        op: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<R> {
+        let parts = self.parts();
+        let directions = directions(interest);
+        let seen = directions.map(|direction| direction.and_then(|direction| parts.now(direction)));
+        if seen == [None, None] {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let result = op();
+        if matches!(&result, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
+            for (direction, ready) in directions.into_iter().zip(seen) {
+                if let (Some(direction), Some(ready)) = (direction, ready) {
+                    parts.clear_would_block(ready, direction);
+                }
+            }
+        }
+        result
+    }
+
+    /// Takes back what was assumed: after `connect`, a stream is writable only once the kernel says
+    /// so.
+    pub(crate) fn expect_event(&self, direction: Direction) {
+        self.parts().assume_no_more(direction);
+    }
+
+    /// One attempt. `None`: it would have blocked, and `ready` is cleared.
+    fn attempt<R>(
+        &self,
+        ready: Ready,
+        direction: Direction,
+        mut op: impl FnMut(&T) -> io::Result<R>,
+    ) -> Option<io::Result<R>> {
+        let parts = self.parts();
+        loop {
+            match op(&parts.inner) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    parts.clear_would_block(ready, direction);
+                    return None;
+                }
+                result => return Some(result),
+            }
+        }
+    }
+
+    fn attempt_transfer(
+        &self,
+        ready: Ready,
+        direction: Direction,
+        len: usize,
+        op: impl FnMut(&T) -> io::Result<usize>,
+    ) -> Option<io::Result<usize>> {
+        let result = self.attempt(ready, direction, op);
+        // Zero is the end of the stream, which stays readable.
+        if matches!(result, Some(Ok(moved)) if 0 < moved && moved < len) {
+            self.parts().clear(ready, direction);
+        }
+        result
+    }
+}
+
+fn directions(interest: Interest) -> [Option<Direction>; 2] {
+    [
+        interest.is_readable().then_some(Direction::Read),
+        interest.is_writable().then_some(Direction::Write),
+    ]
+}
+
+impl<T: AsFd> AsFd for Registration<T> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.inner().as_fd()
+    }
+}
+
+impl<T: AsFd> Drop for Registration<T> {
+    fn drop(&mut self) {
+        if let Some(Parts { source, inner, .. }) = self.parts.take() {
+            // An error leaves a retired entry, which no event can reach; closing removes it too.
+            let _ = source.deregister(inner.as_fd());
+        }
+    }
+}
+
+impl<T: AsFd + fmt::Debug> fmt::Debug for Registration<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner().fmt(f)
+    }
+}

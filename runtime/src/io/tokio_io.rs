@@ -1,0 +1,90 @@
+//! The traits of `tokio::io` over the native methods, and what that crate builds on them.
+
+#![expect(unsafe_code, reason = "`ReadBuf` gives out its uninitialised part")]
+
+pub use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,
+    AsyncWriteExt, BufReader, BufStream, BufWriter, Chain, DuplexStream, Empty, Error, ErrorKind,
+    Join, Lines, ReadBuf, ReadHalf, Repeat, Result, SeekFrom, SimplexStream, Sink, Split, Take,
+    WriteHalf, copy, copy_bidirectional, copy_bidirectional_with_sizes, copy_buf, duplex, empty,
+    join, repeat, simplex, sink, split,
+};
+
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use crate::net::TcpStream;
+use crate::net::tcp::WriteHalf as TcpWriteHalf;
+use crate::net::tcp::{OwnedReadHalf, OwnedWriteHalf, ReadHalf as TcpReadHalf};
+
+/// Reads into the unfilled part of `buf` with a native read, which says how much it wrote.
+fn fill(
+    buf: &mut ReadBuf<'_>,
+    read: impl FnOnce(&mut [MaybeUninit<u8>]) -> Poll<io::Result<usize>>,
+) -> Poll<io::Result<()>> {
+    // SAFETY: a native read only writes initialised bytes, so that nothing in the unfilled part
+    // that was initialised before becomes uninitialised.
+    let unfilled = unsafe { buf.unfilled_mut() };
+    let filled = ready!(read(unfilled))?;
+    // SAFETY: the native read has initialised this many bytes at the start of the unfilled part.
+    unsafe { buf.assume_init(filled) };
+    buf.advance(filled);
+    Poll::Ready(Ok(()))
+}
+
+macro_rules! implement_read {
+    ($($type:ty),*) => {$(
+        impl AsyncRead for $type {
+            fn poll_read(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buf: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                fill(buf, |unfilled| self.poll_read_uninit(cx, unfilled))
+            }
+        }
+    )*};
+}
+
+macro_rules! implement_write {
+    ($($type:ty),*) => {$(
+        impl AsyncWrite for $type {
+            fn poll_write(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buf: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                Self::poll_write(&self, cx, buf)
+            }
+
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                bufs: &[IoSlice<'_>],
+            ) -> Poll<io::Result<usize>> {
+                Self::poll_write_vectored(&self, cx, bufs)
+            }
+
+            fn is_write_vectored(&self) -> bool {
+                true
+            }
+
+            fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+                // A socket keeps nothing back in this process.
+                Poll::Ready(Ok(()))
+            }
+
+            fn poll_shutdown(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+            ) -> Poll<io::Result<()>> {
+                Self::poll_shutdown(&self, cx)
+            }
+        }
+    )*};
+}
+
+implement_read!(TcpStream, TcpReadHalf<'_>, OwnedReadHalf);
+implement_write!(TcpStream, TcpWriteHalf<'_>, OwnedWriteHalf);

@@ -1,0 +1,306 @@
+//! The parking protocol under every interleaving of up to two workers, the guard, and a source of
+//! tasks or events. A lost wake-up shows as a deadlock, which loom reports.
+
+use std::sync::{Arc as Plain, OnceLock, Weak};
+
+use loom::sync::atomic::AtomicUsize;
+use loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use loom::sync::{Condvar, Mutex};
+use loom::thread;
+
+use super::{Parking, Queues, Watch};
+use crate::driver::{Driver, Wait};
+
+/// Queues that are counts, a pool that closes itself when all tasks are done.
+struct World {
+    parking: Parking,
+    injector: AtomicUsize,
+    locals: [AtomicUsize; 2],
+    done: AtomicUsize,
+    total: usize,
+    /// Where a stuck task waits for what frees it.
+    freed: Mutex<bool>,
+    free: Condvar,
+}
+
+/// A driver whose events are a count, and whose kicks are one edge, as an eventfd's are.
+struct Fake {
+    state: Mutex<(usize, bool)>,
+    changed: Condvar,
+    /// What each thread has polled and not yet dispatched.
+    polled: [AtomicUsize; 3],
+    world: OnceLock<Weak<World>>,
+}
+
+struct Shared(Plain<Fake>);
+
+impl Driver for Shared {
+    fn poll(&self, buffer: usize, wait: Wait) -> usize {
+        let mut state = self.0.state.lock().unwrap();
+        if let Wait::For(_) = wait {
+            drop(state);
+            // Time passes when nothing else does.
+            thread::yield_now();
+            state = self.0.state.lock().unwrap();
+        }
+        while wait == Wait::Forever && *state == (0, false) {
+            state = self.0.changed.wait(state).unwrap();
+        }
+        let (events, _) = std::mem::take(&mut *state);
+        self.0.polled[buffer].fetch_add(events, Relaxed);
+        events
+    }
+
+    fn dispatch(&self, buffer: usize) -> usize {
+        let events = self.0.polled[buffer].swap(0, Relaxed);
+        let world = self
+            .0
+            .world
+            .get()
+            .and_then(Weak::upgrade)
+            .expect("the world outlives its threads");
+        if let Some(local) = world.locals.get(buffer) {
+            local.fetch_add(events, AcqRel);
+        } else if events > 0 {
+            world.injector.fetch_add(events, AcqRel);
+            world.parking.notify();
+        }
+        events
+    }
+
+    fn kick(&self) {
+        self.0.state.lock().unwrap().1 = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Fake {
+    fn event(&self) {
+        self.state.lock().unwrap().0 += 1;
+        self.changed.notify_all();
+    }
+}
+
+struct View<'a>(&'a World, usize);
+
+impl Queues for View<'_> {
+    fn any_work(&self) -> bool {
+        self.0.injector.load(Relaxed) > 0
+            || self.0.locals.iter().any(|local| local.load(Relaxed) > 0)
+    }
+
+    fn local_work(&self) -> bool {
+        self.0.locals[self.1].load(Relaxed) > 0
+    }
+}
+
+/// A world for `total` tasks, with a driver if `events`.
+fn world(workers: usize, total: usize, events: bool) -> (Plain<World>, Plain<Fake>) {
+    let fake = Plain::new(Fake {
+        state: Mutex::new((0, false)),
+        changed: Condvar::new(),
+        polled: [
+            AtomicUsize::new(0),
+            AtomicUsize::new(0),
+            AtomicUsize::new(0),
+        ],
+        world: OnceLock::new(),
+    });
+    let driver = events.then(|| Box::new(Shared(Plain::clone(&fake))) as Box<dyn Driver>);
+    let world = Plain::new(World {
+        // Two slots, so that the guard's buffer is always the third.
+        parking: Parking::new(workers, 2, driver, events),
+        injector: AtomicUsize::new(0),
+        locals: [AtomicUsize::new(0), AtomicUsize::new(0)],
+        done: AtomicUsize::new(0),
+        total,
+        freed: Mutex::new(false),
+        free: Condvar::new(),
+    });
+    assert!(fake.world.set(Plain::downgrade(&world)).is_ok());
+    (world, fake)
+}
+
+fn pop(queue: &AtomicUsize) -> bool {
+    queue
+        .fetch_update(AcqRel, Relaxed, |tasks| tasks.checked_sub(1))
+        .is_ok()
+}
+
+impl World {
+    fn submit(&self) {
+        self.injector.fetch_add(1, AcqRel);
+        self.parking.notify();
+    }
+
+    /// One task is done; with the last one the pool closes.
+    fn finish_one(&self) {
+        if self.done.fetch_add(1, AcqRel) + 1 == self.total {
+            self.parking.close();
+        }
+    }
+
+    /// A task that waits until something else calls [`release`](World::release).
+    fn get_stuck(&self) {
+        let mut freed = self.freed.lock().unwrap();
+        while !*freed {
+            freed = self.free.wait(freed).unwrap();
+        }
+    }
+
+    fn release(&self) {
+        *self.freed.lock().unwrap() = true;
+        self.free.notify_all();
+    }
+
+    /// The first task to run waits for the second one.
+    fn first_waits_for_second(&self) {
+        if self.done.fetch_add(1, AcqRel) == 0 {
+            self.get_stuck();
+            self.parking.close();
+        } else {
+            self.release();
+        }
+    }
+
+    /// The worker's loop, as in `worker.rs`.
+    fn work(&self, me: usize, run: impl Fn(&World)) {
+        let queues = View(self, me);
+        let mut searching = false;
+        while !self.parking.is_closed() {
+            let mut found = pop(&self.locals[me]) || pop(&self.injector);
+            if !found && !searching {
+                searching = self.parking.idle.try_search();
+            }
+            if !found && searching {
+                found = pop(&self.locals[1 - me]) || pop(&self.injector);
+            }
+            if found {
+                if std::mem::take(&mut searching) {
+                    self.parking.found_work(&queues);
+                }
+                run(self);
+            } else {
+                searching = self.parking.park(me, searching, &queues);
+            }
+        }
+    }
+
+    fn guard(&self, look: impl Fn(&World)) {
+        let mut watch = Watch::default();
+        while !self.parking.is_closed() {
+            self.parking.guard_turn(&mut watch);
+            look(self);
+        }
+    }
+}
+
+fn spawn(world: &Plain<World>, f: impl FnOnce(&World) + 'static) -> thread::JoinHandle<()> {
+    let world = Plain::clone(world);
+    thread::spawn(move || f(&world))
+}
+
+/// Starts `workers` workers, and a guard that does nothing but guard.
+fn start(world: &Plain<World>, workers: usize, run: fn(&World)) -> Vec<thread::JoinHandle<()>> {
+    let mut threads: Vec<_> = (0..workers)
+        .map(|me| spawn(world, move |world| world.work(me, run)))
+        .collect();
+    if world.parking.poller.is_some() {
+        threads.push(spawn(world, |world| world.guard(|_| ())));
+    }
+    threads
+}
+
+fn join(threads: Vec<thread::JoinHandle<()>>) {
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+/// Two tasks are pushed from outside while two workers go to sleep: both run.
+#[test]
+fn submit_against_park() {
+    loom::model(|| {
+        let (world, _fake) = world(2, 2, false);
+        let threads = start(&world, 2, World::finish_one);
+        world.submit();
+        world.submit();
+        join(threads);
+    });
+}
+
+/// A worker that finds two tasks is kept busy by the first: the other one is passed on.
+#[test]
+fn the_last_searcher_passes_the_wake_on() {
+    loom::model(|| {
+        let (world, _fake) = world(2, 2, false);
+        let threads = start(&world, 2, World::first_waits_for_second);
+        world.submit();
+        world.submit();
+        join(threads);
+    });
+}
+
+/// Events come at any moment of a worker's and the guard's life (own, lend, lead, recall,
+/// take-over): their tasks run.
+#[test]
+fn an_event_is_run_whoever_owns_the_gate() {
+    loom::model(|| {
+        let (world, fake) = world(1, 2, true);
+        let threads = start(&world, 1, World::finish_one);
+        fake.event();
+        fake.event();
+        join(threads);
+    });
+}
+
+/// An event and a submission together, with two workers and the guard.
+#[test]
+fn events_and_submissions_are_both_run() {
+    loom::model(|| {
+        let (world, fake) = world(2, 2, true);
+        let threads = start(&world, 2, World::finish_one);
+        fake.event();
+        world.submit();
+        join(threads);
+    });
+}
+
+/// One worker runs a task that waits for an event's task: the other worker, or the guard for it,
+/// sees the event.
+#[test]
+fn an_event_is_run_while_a_worker_is_stuck() {
+    loom::model(|| {
+        let (world, fake) = world(2, 2, true);
+        let threads = start(&world, 2, World::first_waits_for_second);
+        world.submit();
+        fake.event();
+        join(threads);
+    });
+}
+
+/// A task that was submitted while everything slept waits for the guard to look around: it does,
+/// though no event ever comes (P5).
+#[test]
+fn an_active_worker_is_watched() {
+    loom::model(|| {
+        let (world, _fake) = world(1, 1, true);
+        let run = |world: &World| {
+            // ORDERING of the model's own: the task has begun, so a look from here on frees it.
+            world.done.store(1, Relaxed);
+            world.get_stuck();
+            world.parking.close();
+        };
+        let worker = spawn(&world, move |world| world.work(0, run));
+        let guard = spawn(&world, |world| {
+            world.guard(|world| {
+                if world.done.load(Acquire) == 1 {
+                    world.release();
+                }
+            });
+        });
+        world.submit();
+        worker.join().unwrap();
+        guard.join().unwrap();
+    });
+}

@@ -1,0 +1,83 @@
+//! The transitions one by one.
+
+use super::{Completed, Join, Pause, Schedule, Start, State};
+
+fn idle() -> State {
+    let state = State::new();
+    assert_eq!(state.start_poll(), Start::Poll);
+    assert_eq!(state.finish_pending(), Pause::Idle);
+    state
+}
+
+#[test]
+fn a_new_task_is_scheduled_with_three_references() {
+    let state = State::new();
+    assert_eq!(state.describe(), "scheduled");
+    assert!(!state.ref_dec(2));
+    assert!(state.ref_dec(1));
+}
+
+#[test]
+fn only_the_first_wake_of_an_idle_task_pushes() {
+    let state = idle();
+    assert_eq!(state.wake(), Schedule::Push);
+    assert_eq!(state.wake(), Schedule::Nothing);
+    assert_eq!(state.abort(), Schedule::Nothing);
+}
+
+#[test]
+fn a_wake_during_a_poll_requeues_it() {
+    let state = State::new();
+    assert_eq!(state.start_poll(), Start::Poll);
+    assert_eq!(state.wake(), Schedule::Nothing);
+    assert_eq!(state.finish_pending(), Pause::Requeue);
+    assert_eq!(state.start_poll(), Start::Poll);
+    assert_eq!(state.finish_pending(), Pause::Idle);
+}
+
+#[test]
+fn an_abort_before_the_first_poll_cancels_it() {
+    let state = State::new();
+    assert_eq!(state.abort(), Schedule::Nothing);
+    assert_eq!(state.start_poll(), Start::Cancel);
+}
+
+#[test]
+fn a_complete_task_ignores_wakes_and_aborts() {
+    let state = State::new();
+    assert_eq!(state.start_poll(), Start::Poll);
+    assert_eq!(
+        state.complete(),
+        Completed {
+            wake_joiner: false,
+            drop_output: false
+        }
+    );
+    assert_eq!(state.wake(), Schedule::Nothing);
+    assert_eq!(state.abort(), Schedule::Nothing);
+    assert!(!state.claim_to_cancel());
+    assert_eq!(state.start_poll(), Start::Gone);
+    assert_eq!(state.drop_join_interest(), Join::Complete);
+}
+
+#[test]
+fn a_task_without_a_handle_drops_its_own_output() {
+    let state = State::new();
+    assert_eq!(state.drop_join_interest(), Join::Pending);
+    assert_eq!(state.start_poll(), Start::Poll);
+    assert_eq!(
+        state.complete(),
+        Completed {
+            wake_joiner: false,
+            drop_output: true
+        }
+    );
+}
+
+#[test]
+fn shutdown_claims_a_queued_task_and_its_runnable_finds_it_gone() {
+    let state = State::new();
+    assert!(state.claim_to_cancel());
+    assert_eq!(state.start_poll(), Start::Gone);
+    assert!(!state.claim_to_cancel());
+}
