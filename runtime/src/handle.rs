@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -88,6 +88,10 @@ impl Inner {
         ended
     }
 }
+
+// A panic in a task stays in the task; what is shared here is never left half-changed.
+impl UnwindSafe for Handle {}
+impl RefUnwindSafe for Handle {}
 
 impl Handle {
     /// The handle of the runtime that this thread belongs to.

@@ -63,12 +63,13 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 /// Marks the thread as running futures.
 #[track_caller]
 pub(crate) fn enter_or_panic() -> context::Entered {
-    context::enter().unwrap_or_else(|| {
+    let Some(entered) = context::enter() else {
         panic!(
             "`block_on` was called on a thread that is already running futures of a runtime; \
              use `.await` there, or move the blocking call to `rt::spawn_blocking`"
-        )
-    })
+        );
+    };
+    entered
 }
 
 fn drive<F: Future>(mut future: std::pin::Pin<&mut F>, waker: &Arc<ThreadWaker>) -> F::Output {

@@ -214,7 +214,9 @@ impl Seated<'_> {
                 if let Some(output) = turn.poll_if_woken() {
                     return Some(output);
                 }
-                let ran_dry = (0..TASKS_A_ROUND).any(|_| !worker.turn());
+                worker.forget_yield();
+                let closed = || shared.parking.is_closed();
+                let ran_dry = (0..TASKS_A_ROUND).any(|_| closed() || !worker.turn());
                 if ran_dry {
                     let queues = RootAndQueues {
                         root: turn.root,

@@ -1,8 +1,9 @@
 //! What a user wants to hear of the runtime's threads.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+
+use crate::task::contain_all;
 
 /// A function that a thread calls at one point of its life.
 pub type Hook = Arc<dyn Fn() + Send + Sync>;
@@ -40,8 +41,7 @@ impl Hooks {
 
 fn call(hook: Option<&Hook>) {
     if let Some(hook) = hook {
-        // The panic hook has told the user; the thread has work to do.
-        let _ = catch_unwind(AssertUnwindSafe(|| hook()));
+        contain_all(|| hook());
     }
 }
 

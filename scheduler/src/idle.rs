@@ -26,14 +26,17 @@
 //! * **Stop searching**: [`Idle::stop_searching`]; the last one fences, looks at every queue and, if
 //!   there is more than the task it found, wakes one more.
 //!
-//! Each of the last two pairs with the first as store-then-look on both sides: of a pusher and a
-//! worker that leaves the count, one sees the other. Relaxed accesses are enough beside the fences.
+//! # Orderings
+//!
+//! Each of the last two steps pairs with the first as store-then-look on both sides: of a pusher and
+//! a worker that leaves the count, one sees the other. The callers' fences order that, and the lock
+//! orders a claim before what the claimed worker does; the word itself is `Relaxed` throughout.
 
 use std::fmt;
 
 use crate::primitive::sync::Mutex;
 use crate::primitive::sync::atomic::AtomicU64;
-use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed};
+use crate::primitive::sync::atomic::Ordering::Relaxed;
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -98,7 +101,7 @@ impl Idle {
         let Some(worker) = sleepers.pop() else {
             return Claim::AllBusy;
         };
-        self.word.fetch_add(SEARCHING.wrapping_sub(PARKED), AcqRel);
+        self.word.fetch_add(SEARCHING.wrapping_sub(PARKED), Relaxed);
         Claim::Worker(worker)
     }
 
@@ -108,7 +111,7 @@ impl Idle {
         let mut sleepers = self.sleepers.lock();
         let parked = sleepers.clear(worker);
         if parked {
-            self.word.fetch_add(SEARCHING.wrapping_sub(PARKED), AcqRel);
+            self.word.fetch_add(SEARCHING.wrapping_sub(PARKED), Relaxed);
         }
         parked
     }
@@ -118,14 +121,14 @@ impl Idle {
         if 2 * searching(self.word.load(Relaxed)) >= self.workers {
             return false;
         }
-        self.word.fetch_add(SEARCHING, AcqRel);
+        self.word.fetch_add(SEARCHING, Relaxed);
         true
     }
 
     /// Gives the right to search up. `true`: it was the last one, so the caller fences and looks.
     #[must_use = "the last searcher passes the wake-up on"]
     pub(crate) fn stop_searching(&self) -> bool {
-        let before = self.word.fetch_sub(SEARCHING, AcqRel);
+        let before = self.word.fetch_sub(SEARCHING, Relaxed);
         debug_assert!(searching(before) > 0);
         searching(before) == 1
     }
@@ -139,7 +142,7 @@ impl Idle {
         } else {
             PARKED
         };
-        self.word.fetch_add(change, AcqRel);
+        self.word.fetch_add(change, Relaxed);
     }
 
     /// Clears `worker`'s own bit. `false`: it was claimed and counts as searching.
@@ -152,7 +155,7 @@ impl Idle {
             return false;
         }
         let gain = if to_search { SEARCHING } else { 0 };
-        self.word.fetch_add(gain.wrapping_sub(PARKED), AcqRel);
+        self.word.fetch_add(gain.wrapping_sub(PARKED), Relaxed);
         true
     }
 

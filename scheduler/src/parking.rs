@@ -49,7 +49,7 @@ use crossbeam_utils::CachePadded;
 use crate::driver::{Driver, Wait};
 use crate::gate::{Gate, Owner};
 use crate::idle::{Claim, Idle};
-use crate::primitive::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use crate::primitive::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use crate::primitive::sync::atomic::{AtomicBool, AtomicU32, fence};
 use crate::primitive::thread::Token;
 
@@ -210,7 +210,7 @@ impl Parking {
         let events = poller.driver.poll(me, Wait::Forever);
         let notified = parker.end();
         // A recall that a busy or woken leader ignores is repeated after the next quiet ticks.
-        let recalled = poller.recall.swap(false, AcqRel);
+        let recalled = poller.recall.swap(false, Relaxed);
         if recalled && events == 0 && !notified {
             poller.gate.pass_to(Owner::Reactor);
             poller.guard.wake();
@@ -243,7 +243,7 @@ impl Parking {
         let Some(poller) = &self.poller else { return };
         fence(SeqCst);
         // The swap, so that of many claimers one pays for the kick.
-        if poller.deep.load(Relaxed) && poller.deep.swap(false, AcqRel) {
+        if poller.deep.load(Relaxed) && poller.deep.swap(false, Relaxed) {
             poller.driver.kick();
         }
     }
@@ -259,7 +259,7 @@ impl Parking {
 
     /// Ends all sleep, now and later.
     pub(crate) fn close(&self) {
-        self.closed.store(true, Release);
+        self.closed.store(true, Relaxed);
         fence(SeqCst);
         for worker in 0..self.parkers.len() {
             self.unpark(worker);
@@ -271,8 +271,9 @@ impl Parking {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        // ORDERING: Acquire, so that a worker that ends sees what was done before `close`.
-        self.closed.load(Acquire)
+        // ORDERING: Relaxed: `close` fences before it unparks, a worker before it sleeps, and a token
+        // that ends a sleep carries it.
+        self.closed.load(Relaxed)
     }
 
     /// Says that the calling thread is the guard.
@@ -353,8 +354,8 @@ impl Parking {
                 watch.quiet += 1;
                 if watch.quiet >= QUIET_TICKS {
                     // Not reset: what follows the hand-over is as quiet as what led to it.
-                    // ORDERING: Release; the kick that follows carries it to the leader.
-                    poller.recall.store(true, Release);
+                    // ORDERING: Relaxed; the kick that follows carries it to the leader.
+                    poller.recall.store(true, Relaxed);
                     poller.driver.kick();
                 }
             }
@@ -394,8 +395,14 @@ const NOTIFIED: u32 = 3;
 
 /// Where one worker sleeps: a word that says how to wake it.
 ///
-/// Every change is a swap or a compare-exchange with `AcqRel`, never a plain store: a notification
-/// that lands between two steps of the sleeper is consumed, not overwritten.
+/// Every change is a swap or a compare-exchange, never a plain store: a notification that lands
+/// between two steps of the sleeper is consumed, not overwritten.
+///
+/// # Orderings
+///
+/// One edge: the `Release` in [`unpark`](Parker::unpark) carries `closed` to the `Acquire` in
+/// [`end`](Parker::end), so that a worker that was woken to stop does not sleep again. What a
+/// notifier did for a task reaches the sleeper through the lock of the idle account instead.
 struct Parker {
     state: AtomicU32,
     token: Token,
@@ -413,7 +420,7 @@ impl Parker {
     fn begin(&self, how: u32) -> bool {
         if self
             .state
-            .compare_exchange(EMPTY, how, AcqRel, Relaxed)
+            .compare_exchange(EMPTY, how, Relaxed, Relaxed)
             .is_ok()
         {
             return true;
@@ -424,13 +431,13 @@ impl Parker {
 
     /// Ends the sleep and says whether a notification had come.
     fn end(&self) -> bool {
-        self.state.swap(EMPTY, AcqRel) == NOTIFIED
+        self.state.swap(EMPTY, Acquire) == NOTIFIED
     }
 
     /// Sleeps on the token until notified.
     fn wait(&self) {
         if self.begin(WAITING) {
-            while self.state.load(Acquire) == WAITING {
+            while self.state.load(Relaxed) == WAITING {
                 self.token.wait();
             }
             self.end();
@@ -439,7 +446,7 @@ impl Parker {
 
     /// Notifies, and returns how the worker slept.
     fn unpark(&self) -> u32 {
-        let slept = self.state.swap(NOTIFIED, AcqRel);
+        let slept = self.state.swap(NOTIFIED, Release);
         if slept == WAITING {
             self.token.wake();
         }

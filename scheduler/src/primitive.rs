@@ -10,6 +10,9 @@ mod modelled;
 #[cfg(not(loom))]
 mod native;
 
+#[cfg(all(test, loom))]
+pub(crate) use modelled::check;
+
 pub(crate) mod sync {
     #[cfg(loom)]
     pub(crate) use loom::sync::{Arc, atomic};

@@ -28,12 +28,13 @@ mod waker;
 mod runnable;
 
 #[cfg(not(loom))]
+pub(crate) use {
+    cell::contain_all,
+    owner::{Schedule, Shard},
+    runnable::{Runnable, spawn},
+};
+#[cfg(not(loom))]
 pub use {
     id::Id,
     join::{AbortHandle, JoinError, JoinHandle},
-};
-#[cfg(not(loom))]
-pub(crate) use {
-    owner::{Schedule, Shard},
-    runnable::{Runnable, spawn},
 };

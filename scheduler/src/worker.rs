@@ -149,6 +149,11 @@ impl Local {
         self.yielding.set(true);
     }
 
+    /// What ran was no task of a queue: it comes round again on its own.
+    pub(crate) fn forget_yield(&self) {
+        self.yielding.set(false);
+    }
+
     /// Runs tasks until the pool closes.
     pub(crate) fn run(&self, hooks: &Hooks) {
         while !self.shared.parking.is_closed() {
@@ -190,7 +195,8 @@ impl Local {
     fn next(&self) -> Option<Runnable> {
         let tick = self.ticks.get().wrapping_add(1);
         self.ticks.set(tick);
-        self.since_harvest.set(self.since_harvest.get() + 1);
+        self.since_harvest
+            .set(self.since_harvest.get().saturating_add(1));
         if tick.is_multiple_of(self.shared.global_interval)
             && let Some(task) = self.shared.pop_injected()
         {
@@ -312,7 +318,6 @@ impl Local {
             .park(self.index, self.searching.get(), queues);
         self.dispatch.set(Dispatch::No);
         self.searching.set(searching);
-        self.since_harvest.set(0);
         hooks.unpark();
     }
 

@@ -44,3 +44,12 @@ impl Token {
         self.0.notify();
     }
 }
+
+/// Explores `model` with so many preemptions, or with as many as `LOOM_MAX_PREEMPTIONS` says: four
+/// threads that lock and sleep are too many for a deep search at every change.
+#[cfg(test)]
+pub(crate) fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
+    builder.check(model);
+}

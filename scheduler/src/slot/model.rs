@@ -7,6 +7,8 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
+use crate::primitive::check;
+
 use super::{Item, Slot};
 
 /// An item that loom watches: reading it without the `put`-to-`take` edge is a race that loom
@@ -47,7 +49,7 @@ impl Boxed {
 /// Two puts and a take race a rescue: each item leaves exactly once, with its contents visible.
 #[test]
 fn each_item_leaves_once() {
-    loom::model(|| {
+    check(3, || {
         let slot = Arc::new(Slot::<Boxed>::new());
         let rescuer = {
             let slot = Arc::clone(&slot);
@@ -66,7 +68,7 @@ fn each_item_leaves_once() {
 /// An item that nobody takes is freed with the slot.
 #[test]
 fn a_slot_frees_what_it_holds() {
-    loom::model(|| {
+    check(3, || {
         let slot = Slot::<Boxed>::new();
         assert!(slot.put(Boxed::new(1)).is_none());
     });

@@ -172,7 +172,11 @@ unsafe fn replace<F: Future>(header: NonNull<Header>, output: Output<F::Output>)
     // A destructor's panic is told only where nothing better is known.
     let output = match (output, dropped) {
         (Err(Failure::Cancelled), Err(panic)) => Err(Failure::Panic(panic)),
-        (output, _) => output,
+        (output, Err(panic)) => {
+            discard(panic);
+            output
+        }
+        (output, Ok(())) => output,
     };
     // SAFETY: the future is gone (also when its drop panicked), so the place is free.
     unsafe { (*body::<F>(header)).output = ManuallyDrop::new(output) };
@@ -188,7 +192,7 @@ unsafe fn read_output<F: Future>(header: NonNull<Header>, place: *mut ()) {
 
 unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
     // SAFETY: the caller owns the output (T3) and does not use it again.
-    let _ = contain(|| unsafe { ManuallyDrop::drop(&mut (*body::<F>(header)).output) });
+    contain_all(|| unsafe { ManuallyDrop::drop(&mut (*body::<F>(header)).output) });
 }
 
 unsafe fn free<F: Future>(header: NonNull<Header>) {
@@ -200,10 +204,25 @@ unsafe fn free<F: Future>(header: NonNull<Header>) {
     }
 }
 
-/// Runs user code that must not unwind into the runtime.
+/// Runs user code that must not unwind into the runtime, and gives its panic back.
 fn contain(f: impl FnOnce()) -> Result<(), Box<dyn Any + Send>> {
     assert_no_lock();
     catch_unwind(AssertUnwindSafe(f))
+}
+
+/// Drops the payload of a panic that ends here. A payload whose own destructor panics is leaked
+/// from there on: somewhere it must end.
+pub(crate) fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(again);
+    }
+}
+
+/// Runs user code whose panic nobody wants to know of; the panic hook has told the user.
+pub(crate) fn contain_all(f: impl FnOnce()) {
+    if let Err(payload) = contain(f) {
+        discard(payload);
+    }
 }
 
 /// A counted pointer to a task, without a meaning of its own: the types around it say what the
@@ -300,7 +319,7 @@ impl TaskRef {
         if wake_joiner {
             // SAFETY: JOIN_WAKER was set when COMPLETE was: the cell is ours (T4).
             let waker = header.join_waker.with_mut(|cell| unsafe { (*cell).take() });
-            let _ = contain(|| {
+            contain_all(|| {
                 if let Some(waker) = waker {
                     waker.wake();
                 }

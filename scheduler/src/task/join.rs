@@ -167,6 +167,9 @@ pub struct AbortHandle {
     task: TaskRef,
 }
 
+impl UnwindSafe for AbortHandle {}
+impl RefUnwindSafe for AbortHandle {}
+
 impl AbortHandle {
     /// Asks the task to end, as [`JoinHandle::abort`] does.
     pub fn abort(&self) {

@@ -8,6 +8,8 @@ use loom::sync::atomic::Ordering::Relaxed;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
+use crate::primitive::check;
+
 use super::{Completed, Join, Pause, Schedule, Start, State};
 
 /// A task without a future: the cells that the state word guards, and a queue of one place.
@@ -132,7 +134,7 @@ impl Task {
 /// one whose wake found the task scheduled already.
 #[test]
 fn no_wake_is_lost_and_each_carries_its_message() {
-    loom::model(|| {
+    check(3, || {
         let task = Task::new_idle();
         let wakers: Vec<_> = (0..2)
             .map(|message| {
@@ -166,7 +168,7 @@ fn no_wake_is_lost_and_each_carries_its_message() {
 /// The handle registers, or gives up and registers again, while the task completes.
 #[test]
 fn a_joiner_gets_the_output_or_is_woken_for_it() {
-    loom::model(|| {
+    check(3, || {
         let task = Task::new();
         let runner = {
             let task = Arc::clone(&task);
@@ -191,7 +193,7 @@ fn a_joiner_gets_the_output_or_is_woken_for_it() {
 /// The handle goes while the task completes: one of the two drops the output, one clears the cell.
 #[test]
 fn a_dropped_handle_leaves_the_output_to_exactly_one() {
-    loom::model(|| {
+    check(3, || {
         let task = Task::new();
         let registered = !task.register();
         assert!(registered);
@@ -217,7 +219,7 @@ fn a_dropped_handle_leaves_the_output_to_exactly_one() {
 /// An abort, a wake and shutdown race: the future is dropped once, by one thread at a time.
 #[test]
 fn a_cancelled_task_ends_once() {
-    loom::model(|| {
+    check(3, || {
         let task = Task::new_idle();
         let aborter = {
             let task = Arc::clone(&task);
@@ -257,7 +259,7 @@ fn a_cancelled_task_ends_once() {
 /// An abort that lands during a poll ends the task after it.
 #[test]
 fn an_abort_during_a_poll_is_seen_by_that_poll() {
-    loom::model(|| {
+    check(3, || {
         let task = Task::new();
         assert_eq!(task.state.start_poll(), Start::Poll);
         let aborter = {
@@ -286,7 +288,7 @@ fn an_abort_during_a_poll_is_seen_by_that_poll() {
 /// Three owners let go at the same time: one frees, and sees what the others did.
 #[test]
 fn the_last_reference_frees_once_and_sees_all() {
-    loom::model(|| {
+    check(3, || {
         let task = Arc::new(State::new());
         // Each owner writes its own place; the one that frees reads them all.
         let places: Arc<[UnsafeCell<usize>; 3]> =
