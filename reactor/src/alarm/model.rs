@@ -1,0 +1,123 @@
+//! Every interleaving of timers that are made with alarms that go off.
+
+use std::pin::Pin;
+use std::task::Context;
+
+use loom::thread;
+
+use super::Alarm;
+use crate::clock::Clock;
+use crate::deadline::Deadline;
+use crate::primitive::sync::Arc;
+use crate::probe::Probe;
+use crate::sys::TimerFd;
+use crate::timer::Timer;
+use crate::timers::Timers;
+
+fn at(nanos: u64) -> Deadline {
+    Deadline::from_nanos(nanos)
+}
+
+fn timers(wheels: usize) -> Arc<Timers> {
+    let timer = TimerFd::new().unwrap();
+    Arc::new(Timers::new(
+        wheels,
+        Some(timer),
+        Clock::manual(Deadline::ZERO),
+    ))
+}
+
+/// Makes a timer and waits for it.
+fn insert(timers: &Timers, wheel: usize, deadline: Deadline) -> (Pin<Box<Timer>>, Probe) {
+    let probe = Probe::new();
+    let waker = probe.waker();
+    let mut timer = Box::pin(Timer::new(deadline));
+    let wheel = Arc::clone(&timers.wheels()[wheel]);
+    let polled = timer
+        .as_mut()
+        .poll(&mut Context::from_waker(&waker), || wheel);
+    assert!(polled.is_pending());
+    (timer, probe)
+}
+
+/// A1: the alarm is early enough for `deadline`, and the kernel has been told.
+fn check(alarm: &Alarm, deadline: Deadline) {
+    assert!(alarm.armed() <= deadline, "the alarm is late");
+    let kernel = alarm.timer.as_ref().unwrap().at_ns();
+    assert_eq!(
+        kernel,
+        alarm.armed().as_nanos(),
+        "the kernel waits for something else"
+    );
+}
+
+/// A timer is made while the alarm has gone off for an earlier one.
+#[test]
+fn a_timer_made_while_others_fire_is_armed_for() {
+    loom::model(|| {
+        let timers = timers(1);
+        let first = insert(&timers, 0, at(10_000));
+        timers.alarm().clock().advance_to(at(20_000));
+        let fire = {
+            let timers = Arc::clone(&timers);
+            thread::spawn(move || timers.fire(&mut Vec::new()))
+        };
+        let _second = insert(&timers, 0, at(30_000));
+        assert_eq!(fire.join().unwrap(), 1);
+        assert_eq!(first.1.wakes(), 1);
+        check(timers.alarm(), at(30_000));
+    });
+}
+
+/// The same in another wheel than the one that fires, with two alarms at once.
+#[test]
+fn a_timer_made_in_another_wheel_during_two_fires_is_armed_for() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let timers = timers(2);
+        let _first = insert(&timers, 0, at(10_000));
+        timers.alarm().clock().advance_to(at(20_000));
+        let fires = [(); 2].map(|()| {
+            let timers = Arc::clone(&timers);
+            thread::spawn(move || timers.fire(&mut Vec::new()))
+        });
+        let _second = insert(&timers, 1, at(30_000));
+        let woken: usize = fires.map(|fire| fire.join().unwrap()).iter().sum();
+        assert_eq!(woken, 1);
+        check(timers.alarm(), at(30_000));
+    });
+}
+
+/// Two timers are made at once: the earlier one decides.
+#[test]
+fn of_two_timers_made_at_once_the_earlier_is_armed_for() {
+    loom::model(|| {
+        let timers = timers(2);
+        let other = {
+            let timers = Arc::clone(&timers);
+            thread::spawn(move || insert(&timers, 0, at(30_000)))
+        };
+        let _mine = insert(&timers, 1, at(25_000));
+        let _theirs = other.join().unwrap();
+        check(timers.alarm(), at(25_000));
+    });
+}
+
+/// A timer is moved to an earlier deadline while the alarm has gone off.
+#[test]
+fn a_timer_moved_while_others_fire_is_armed_for() {
+    loom::model(|| {
+        let timers = timers(1);
+        let _first = insert(&timers, 0, at(10_000));
+        let mut moved = insert(&timers, 0, at(90_000));
+        timers.alarm().clock().advance_to(at(20_000));
+        let fire = {
+            let timers = Arc::clone(&timers);
+            thread::spawn(move || timers.fire(&mut Vec::new()))
+        };
+        moved.0.as_mut().reset(at(40_000));
+        fire.join().unwrap();
+        check(timers.alarm(), at(40_000));
+    });
+}

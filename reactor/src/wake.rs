@@ -1,0 +1,27 @@
+//! Running wakers: always after the locks are released, first in first out.
+
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Waker;
+
+use crate::primitive::assert_unlocked;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+/// Wakes and removes all of `wakers`, in order, and says how many there were.
+///
+/// A waker is foreign code and may panic. That concerns its owner, not the others of the batch
+/// nor the thread that happens to deliver it: the panic has been reported by the panic hook, and
+/// the rest are woken.
+pub(crate) fn wake_all(wakers: &mut Vec<Waker>) -> usize {
+    assert_unlocked();
+    let count = wakers.len();
+    for waker in wakers.drain(..) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+            // Dropping the payload would run foreign code once more.
+            mem::forget(payload);
+        }
+    }
+    count
+}
