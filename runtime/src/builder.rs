@@ -7,7 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use rt_reactor::Reactor;
-use rt_scheduler::{Blocking, BlockingConfig, Config, CurrentThread, Hook, Hooks, Pool};
+use rt_scheduler::{
+    Blocking, BlockingConfig, Config, CurrentThread, Hook, Hooks, OnStall, Pool, Stall,
+};
 
 use crate::context;
 use crate::driver::ReactorDriver;
@@ -41,6 +43,8 @@ pub struct Builder {
     event_interval: u32,
     global_queue_interval: u32,
     default_runtime: bool,
+    stall_threshold: Option<Duration>,
+    on_stall: Option<OnStall>,
 }
 
 impl Builder {
@@ -57,6 +61,8 @@ impl Builder {
             event_interval: 61,
             global_queue_interval: 61,
             default_runtime: false,
+            stall_threshold: Some(Duration::from_millis(10)),
+            on_stall: None,
         }
     }
 
@@ -78,7 +84,7 @@ impl Builder {
         self
     }
 
-    /// How long an idle blocking thread stays. Default: 10 seconds.
+    /// How long an idle blocking or spare thread stays. Default: 10 seconds.
     pub fn thread_keep_alive(mut self, duration: Duration) -> Self {
         self.thread_keep_alive = duration;
         self
@@ -149,6 +155,30 @@ impl Builder {
         self
     }
 
+    /// A poll that lasts longer than this is a stall: what waits behind it is moved to other
+    /// workers, and if those are stuck too, to a spare one. `None` switches that off. Default: 10
+    /// milliseconds. It is noticed up to 5 milliseconds late.
+    pub fn stall_threshold(mut self, threshold: impl Into<Option<Duration>>) -> Self {
+        self.stall_threshold = threshold.into();
+        self
+    }
+
+    /// Told of each stall on the IO pool, while it lasts. It runs on the reactor thread, so it must
+    /// be quick.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::builder()
+    ///     .on_stall(|stall| eprintln!("a task from {} blocks its worker", stall.location))
+    ///     .build()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn on_stall(mut self, f: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
+        self.on_stall = Some(OnStall::new(f));
+        self
+    }
+
     /// Makes the runtime and starts its threads.
     ///
     /// # Errors
@@ -207,14 +237,18 @@ impl Builder {
         };
         let hooks = home.hooks(&self.hooks);
 
-        // A wheel a worker and one for other threads; a buffer a worker and one for the reactor.
+        let io = Config {
+            stall_threshold: self.stall_threshold,
+            on_stall: self.on_stall.clone(),
+            ..self.config("io", workers, &hooks)
+        };
+        // A wheel a worker and one for other threads; a buffer a place and one for the reactor.
         let reactor = Reactor::new(workers + 1)?;
-        let driver = Box::new(ReactorDriver::new(Arc::clone(&reactor), workers + 1));
-        let io = self.config("io", workers, &hooks);
+        let driver = Box::new(ReactorDriver::new(Arc::clone(&reactor), io.places() + 1));
         let io = if self.current_thread {
             IoPool::Current(CurrentThread::new(io, driver))
         } else {
-            IoPool::Threads(Pool::start(&io, Some(driver))?)
+            IoPool::Threads(Pool::start(io, Some(driver))?)
         };
         let cpu = LazyPool::new(self.config("cpu", self.cpu_threads.unwrap_or(cpus), &hooks));
         if !self.current_thread {
@@ -241,6 +275,7 @@ impl Builder {
             hooks: hooks.clone(),
             global_queue_interval: self.global_queue_interval,
             event_interval: self.event_interval,
+            keep_alive: self.thread_keep_alive,
             ..Config::new(&self.thread_name, kind, workers)
         }
     }
@@ -305,6 +340,8 @@ impl fmt::Debug for Builder {
             .field("event_interval", &self.event_interval)
             .field("global_queue_interval", &self.global_queue_interval)
             .field("default_runtime", &self.default_runtime)
+            .field("stall_threshold", &self.stall_threshold)
+            .field("on_stall", &self.on_stall)
             .finish()
     }
 }

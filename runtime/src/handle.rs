@@ -45,12 +45,16 @@ impl Inner {
     /// This worker's wheel, or the last one, which all other threads share.
     pub(crate) fn wheel(&self) -> Arc<Wheel> {
         let others = self.reactor.wheels() - 1;
-        let mine = match &self.io {
-            IoPool::Threads(pool) if pool.is_current() => rt_scheduler::worker_index(),
-            IoPool::Current(current) if current.pool().is_current() => Some(0),
-            _ => None,
+        let pool = match &self.io {
+            IoPool::Threads(pool) => pool,
+            IoPool::Current(current) => current.pool(),
         };
-        Arc::clone(self.reactor.wheel(mine.unwrap_or(others)))
+        // A spare's index lies beyond the wheels: it shares the last one too.
+        let mine = rt_scheduler::worker_index().filter(|_| pool.is_current());
+        Arc::clone(
+            self.reactor
+                .wheel(mine.map_or(others, |mine| mine.min(others))),
+        )
     }
 
     #[inline]

@@ -10,29 +10,38 @@ use rt_scheduler::{Config, Pool};
 /// A pool that may not have started yet.
 #[derive(Debug)]
 pub(crate) struct LazyPool {
-    config: Config,
+    workers: usize,
     pool: OnceLock<Pool>,
-    /// Held while the pool starts, and says whether it may.
-    closed: Mutex<bool>,
+    /// Held while it starts.
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    config: Config,
+    closed: bool,
 }
 
 impl LazyPool {
     pub(crate) fn new(config: Config) -> Self {
         LazyPool {
-            config,
+            workers: config.workers,
             pool: OnceLock::new(),
-            closed: Mutex::new(false),
+            waiting: Mutex::new(Waiting {
+                config,
+                closed: false,
+            }),
         }
     }
 
     /// Starts the pool now.
     pub(crate) fn start(&self) -> io::Result<&Pool> {
-        let closed = self.closed.lock();
+        let waiting = self.waiting.lock();
         if let Some(pool) = self.pool.get() {
             return Ok(pool);
         }
-        let pool = Pool::start(&self.config, None)?;
-        if *closed {
+        let pool = Pool::start(waiting.config.clone(), None)?;
+        if waiting.closed {
             pool.close();
         }
         Ok(self.pool.get_or_init(|| pool))
@@ -57,11 +66,11 @@ impl LazyPool {
 
     /// How many workers it has, or will have.
     pub(crate) fn workers(&self) -> usize {
-        self.config.workers
+        self.workers
     }
 
     pub(crate) fn close(&self) {
-        *self.closed.lock() = true;
+        self.waiting.lock().closed = true;
         if let Some(pool) = self.pool.get() {
             pool.close();
         }

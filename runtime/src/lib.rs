@@ -74,6 +74,6 @@ pub use dispatcher::Dispatcher;
 pub use metrics::RuntimeMetrics;
 pub use rt_macros::{main, test};
 pub use runtime::{Handle, Runtime};
-pub use spawn::{spawn, spawn_blocking, spawn_on};
+pub use spawn::{block_in_place, spawn, spawn_blocking, spawn_on};
 pub use task::yield_now;
 pub use time::sleep as delay;

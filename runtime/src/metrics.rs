@@ -21,7 +21,9 @@ pub struct RuntimeMetrics {
     pub spawned_tasks: u64,
     /// Tasks in the injectors just now.
     pub injected: usize,
-    /// The IO pool's workers.
+    /// How often a spare worker was called in for a stuck one, on both pools.
+    pub spare_workers_started: u64,
+    /// The IO pool's workers, and after them the spares that have served.
     pub io_workers: Vec<WorkerMetrics>,
     /// The CPU pool's workers; empty while that pool has not started.
     pub cpu_workers: Vec<WorkerMetrics>,
@@ -53,11 +55,12 @@ impl RuntimeMetrics {
         let io_workers = io.worker_metrics();
         let blocking = inner.blocking.metrics();
         RuntimeMetrics {
-            io_threads: io_workers.len(),
+            io_threads: io.workers(),
             cpu_threads: inner.cpu.workers(),
             live_tasks: io.live_tasks() + cpu.map_or(0, |pool| pool.live_tasks()),
             spawned_tasks: io.spawned_tasks() + cpu.map_or(0, |pool| pool.spawned_tasks()),
             injected: io.injected() + cpu.map_or(0, |pool| pool.injected()),
+            spare_workers_started: io.spares_called() + cpu.map_or(0, |pool| pool.spares_called()),
             io_workers,
             cpu_workers: cpu.map_or_else(Vec::new, |pool| pool.worker_metrics()),
             blocking_threads: blocking.threads,

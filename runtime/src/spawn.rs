@@ -101,3 +101,24 @@ where
 {
     context::with(|handle| handle.spawn_blocking(job))
 }
+
+/// Runs a closure that may block, on this thread.
+///
+/// A worker first leaves its other tasks to its pool, which calls a spare worker in if all others
+/// are busy, so `f` delays nobody but its own task. For long jobs that need no `&` to the task's own
+/// data, [`spawn_blocking`] is better. On a current-thread runtime, and on a thread that is no
+/// worker, `f` just runs. Inside, [`Handle::block_on`](crate::Handle::block_on) may be used.
+///
+/// # Examples
+///
+/// ```
+/// # #[rt::main]
+/// # async fn main() {
+/// let words = String::from("borrowed is fine here");
+/// let count = rt::block_in_place(|| words.split(' ').count());
+/// assert_eq!(count, 4);
+/// # }
+/// ```
+pub fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
+    rt_scheduler::block_in_place(f)
+}

@@ -3,4 +3,4 @@
 pub use rt_scheduler::coop::{Unconstrained, consume_budget, unconstrained};
 pub use rt_scheduler::{AbortHandle, Id, JoinError, JoinHandle, YieldNow, yield_now};
 
-pub use crate::spawn::{spawn, spawn_blocking};
+pub use crate::spawn::{block_in_place, spawn, spawn_blocking};

@@ -60,6 +60,20 @@ pub(crate) fn enter_worker<R>(local: &Local, f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Runs `f` as if this thread were no worker and ran no futures: it may block, and what it spawns
+/// and wakes goes where other workers find it.
+pub(crate) fn outside_worker<R>(f: impl FnOnce() -> R) -> R {
+    struct Return(*const Local, bool);
+    impl Drop for Return {
+        fn drop(&mut self) {
+            WORKER.with(|worker| worker.set(self.0));
+            ENTERED.with(|entered| entered.set(self.1));
+        }
+    }
+    let _return = Return(WORKER.replace(ptr::null()), ENTERED.replace(false));
+    f()
+}
+
 /// The mark of a thread that is inside `block_on` or a worker.
 #[derive(Debug)]
 pub(crate) struct Entered(());

@@ -16,7 +16,6 @@ use std::thread::{self, Thread};
 
 use crate::block_on::enter_or_panic;
 use crate::driver::Driver;
-use crate::hooks::Hooks;
 use crate::parking::Queues;
 use crate::pool::{Config, Pool, Shared};
 use crate::primitive::sync::{Arc, Mutex};
@@ -33,12 +32,11 @@ const TASKS_A_ROUND: u32 = 61;
 /// A pool of one worker that runs on the threads that block.
 pub struct CurrentThread {
     pool: Pool,
-    hooks: Hooks,
-    seat: Mutex<Seat>,
+    chair: Mutex<Chair>,
 }
 
 /// Where the worker waits while nobody runs it, and who waits for it.
-struct Seat {
+struct Chair {
     worker: Option<Box<Local>>,
     waiting: VecDeque<Arc<Root>>,
     /// The tasks are cancelled, or will be by the thread that has the worker.
@@ -48,22 +46,20 @@ struct Seat {
 impl CurrentThread {
     /// Builds the pool. `config.workers` is taken as 1.
     pub fn new(config: Config, driver: Box<dyn Driver>) -> CurrentThread {
-        let hooks = config.hooks.clone();
         let config = Config {
             workers: 1,
             ..config
         };
-        let (pool, mut locals) = Pool::assemble(&config, Some(driver), false);
-        let worker = locals.pop().map(Box::new);
-        let seat = Seat {
+        let (pool, mut seats) = Pool::assemble(config, Some(driver), false);
+        let worker = seats.pop().map(|seat| Box::new(pool.lone_worker(seat)));
+        let chair = Chair {
             worker,
             waiting: VecDeque::new(),
             closed: false,
         };
         CurrentThread {
             pool,
-            hooks,
-            seat: Mutex::new(seat),
+            chair: Mutex::new(chair),
         }
     }
 
@@ -116,21 +112,21 @@ impl CurrentThread {
 
     /// Takes the worker, or queues for it.
     fn sit_down(&self, root: &Arc<Root>) -> Option<Seated<'_>> {
-        let mut seat = self.seat.lock();
-        if seat.closed {
+        let mut chair = self.chair.lock();
+        if chair.closed {
             return None;
         }
-        let Some(worker) = seat.worker.take() else {
-            if !seat
+        let Some(worker) = chair.worker.take() else {
+            if !chair
                 .waiting
                 .iter()
                 .any(|waiting| Arc::ptr_eq(waiting, root))
             {
-                seat.waiting.push_back(Arc::clone(root));
+                chair.waiting.push_back(Arc::clone(root));
             }
             return None;
         };
-        seat.waiting.retain(|waiting| !Arc::ptr_eq(waiting, root));
+        chair.waiting.retain(|waiting| !Arc::ptr_eq(waiting, root));
         Some(Seated {
             home: self,
             worker: Some(worker),
@@ -140,9 +136,9 @@ impl CurrentThread {
     /// Leaves the queue for the worker; an offer that came meanwhile goes to the next.
     fn stop_waiting(&self, root: &Arc<Root>) {
         let next = {
-            let mut seat = self.seat.lock();
-            seat.waiting.retain(|waiting| !Arc::ptr_eq(waiting, root));
-            seat.worker.as_ref().and(seat.waiting.front().cloned())
+            let mut chair = self.chair.lock();
+            chair.waiting.retain(|waiting| !Arc::ptr_eq(waiting, root));
+            chair.worker.as_ref().and(chair.waiting.front().cloned())
         };
         if let Some(next) = next {
             next.thread.unpark();
@@ -153,13 +149,13 @@ impl CurrentThread {
     fn stand_up(&self, worker: Box<Local>) {
         worker.leave();
         let next = {
-            let mut seat = self.seat.lock();
-            if seat.closed {
-                drop(seat);
+            let mut chair = self.chair.lock();
+            if chair.closed {
+                drop(chair);
                 return self.wind_up(&worker);
             }
-            seat.worker = Some(worker);
-            seat.waiting.front().cloned()
+            chair.worker = Some(worker);
+            chair.waiting.front().cloned()
         };
         if let Some(next) = next {
             next.thread.unpark();
@@ -170,9 +166,9 @@ impl CurrentThread {
     pub fn close(&self) {
         self.pool.close();
         let (worker, waiting) = {
-            let mut seat = self.seat.lock();
-            seat.closed = true;
-            (seat.worker.take(), std::mem::take(&mut seat.waiting))
+            let mut chair = self.chair.lock();
+            chair.closed = true;
+            (chair.worker.take(), std::mem::take(&mut chair.waiting))
         };
         for root in waiting {
             root.thread.unpark();
@@ -222,7 +218,7 @@ impl Seated<'_> {
                         root: turn.root,
                         worker,
                     };
-                    worker.park_with(&self.home.hooks, &queues);
+                    worker.park_with(self.home.pool.hooks(), &queues);
                 }
             }
             None

@@ -164,6 +164,12 @@ impl Idle {
         self.sleepers.lock().get(worker)
     }
 
+    /// Copies the bits of all parked workers.
+    pub(crate) fn copy_parked(&self, bits: &mut Vec<u64>) {
+        bits.clear();
+        bits.extend_from_slice(&self.sleepers.lock().0);
+    }
+
     /// How many workers are parked; stale as soon as it is read.
     pub(crate) fn parked(&self) -> usize {
         parked(self.word.load(Relaxed)) as usize

@@ -7,8 +7,9 @@
 //!
 //! Read in this order: `task.rs` (what is scheduled), `idle.rs` (who sleeps, who searches),
 //! `gate.rs` and `parking.rs` (how they sleep, and who watches for IO), `worker.rs` (where the next
-//! task comes from), `pool.rs` (threads, and shutdown), `current.rs` (the flavour without threads),
-//! `blocking.rs` (threads for calls that block).
+//! task comes from), `pool.rs` (queues, and shutdown), `crew.rs` and `guard.rs` (threads, spares, and
+//! who watches them), `current.rs` (the flavour without threads), `blocking.rs` (threads for calls
+//! that block).
 
 #[cfg(not(loom))]
 mod block_on;
@@ -19,9 +20,13 @@ mod context;
 #[cfg(not(loom))]
 pub mod coop;
 #[cfg(not(loom))]
+mod crew;
+#[cfg(not(loom))]
 mod current;
 mod driver;
 mod gate;
+#[cfg(not(loom))]
+mod guard;
 #[cfg(not(loom))]
 mod hooks;
 mod idle;
@@ -44,11 +49,13 @@ pub use driver::{Driver, Wait};
 #[cfg(not(loom))]
 pub use {
     block_on::block_on,
-    blocking::{Blocking, BlockingConfig},
+    blocking::{Blocking, BlockingConfig, BlockingMetrics},
     context::{is_entered, worker_index},
+    crew::block_in_place,
     current::CurrentThread,
+    guard::Stall,
     hooks::{Hook, Hooks},
-    pool::{Config, Pool},
+    pool::{Config, OnStall, Pool},
     stats::WorkerMetrics,
     task::{AbortHandle, Id, JoinError, JoinHandle},
     yield_now::{YieldNow, yield_now},

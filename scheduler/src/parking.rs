@@ -50,7 +50,7 @@ use crate::driver::{Driver, Wait};
 use crate::gate::{Gate, Owner};
 use crate::idle::{Claim, Idle};
 use crate::primitive::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use crate::primitive::sync::atomic::{AtomicBool, AtomicU32, fence};
+use crate::primitive::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, fence};
 use crate::primitive::thread::Token;
 
 #[cfg(all(test, loom))]
@@ -77,7 +77,8 @@ pub(crate) struct Parking {
     parkers: Box<[CachePadded<Parker>]>,
     poller: Option<Poller>,
     closed: AtomicBool,
-    workers: usize,
+    /// Workers that run or sleep: those that the pool began with, and spares while they serve.
+    active: AtomicUsize,
 }
 
 /// The gate and what it guards.
@@ -95,10 +96,25 @@ struct Poller {
 }
 
 /// What the guard remembers from one tick to the next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Watch {
     generation: u64,
     quiet: u32,
+    /// How long it naps now.
+    pub(crate) nap: Duration,
+    /// It has something to look after, and must not sleep without a limit.
+    pub(crate) busy: bool,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Watch {
+            generation: 0,
+            quiet: 0,
+            nap: TICK,
+            busy: false,
+        }
+    }
 }
 
 impl Parking {
@@ -129,7 +145,7 @@ impl Parking {
                 buffer: slots,
             }),
             closed: AtomicBool::new(false),
-            workers,
+            active: AtomicUsize::new(workers),
         }
     }
 
@@ -289,7 +305,7 @@ impl Parking {
         if poller.gate.look().owner() == Owner::Reactor {
             self.own(poller, watch);
         } else {
-            poller.guard.wait_timeout(TICK);
+            poller.guard.wait_timeout(watch.nap);
             self.tick(poller, watch);
         }
     }
@@ -314,7 +330,7 @@ impl Parking {
         }
         fence(SeqCst);
         // If that woke no worker, none will come to take the gate.
-        if !self.is_closed() && self.idle.parked() == self.workers {
+        if !self.is_closed() && self.all_parked() {
             let _taken = poller.gate.try_take(Owner::Reactor);
         }
     }
@@ -322,30 +338,45 @@ impl Parking {
     /// How long the owning reactor thread may sleep: in ticks while somebody is active, or was a
     /// moment ago.
     fn own_wait(&self, poller: &Poller, watch: &mut Watch) -> Wait {
-        if self.idle.parked() < self.workers {
+        if watch.busy || !self.all_parked() {
             watch.quiet = 0;
-            return Wait::For(TICK);
+            return Wait::For(watch.nap);
         }
         watch.quiet += 1;
         if watch.quiet < QUIET_TICKS {
-            return Wait::For(TICK);
+            return Wait::For(watch.nap);
         }
         poller.deep.store(true, Relaxed);
         fence(SeqCst);
-        if self.idle.parked() < self.workers {
-            return Wait::For(TICK);
+        if !self.all_parked() {
+            return Wait::For(watch.nap);
         }
         Wait::Forever
+    }
+
+    fn all_parked(&self) -> bool {
+        // ORDERING: Relaxed. A spare enlists on a thread that is not parked, or on the guard.
+        self.idle.parked() >= self.active.load(Relaxed)
+    }
+
+    /// Counts one more worker. Before it runs.
+    pub(crate) fn enlist(&self) {
+        self.active.fetch_add(1, Relaxed);
+    }
+
+    /// Counts the calling worker no more; it neither searches nor has anything queued. Somebody who
+    /// sleeps is woken to take its place at the gate.
+    pub(crate) fn discharge(&self) {
+        self.active.fetch_sub(1, Relaxed);
+        self.notify();
     }
 
     /// Looks whether IO is alive, and steps in where it is not.
     fn tick(&self, poller: &Poller, watch: &mut Watch) {
         let seen = poller.gate.look();
         if seen.generation() != watch.generation {
-            *watch = Watch {
-                generation: seen.generation(),
-                quiet: 0,
-            };
+            watch.generation = seen.generation();
+            watch.quiet = 0;
             return;
         }
         match seen.owner() {
@@ -359,17 +390,19 @@ impl Parking {
                     poller.driver.kick();
                 }
             }
-            Owner::Nobody => self.harvest_for_all(poller),
+            Owner::Nobody => self.harvest_for_all(poller, watch),
         }
     }
 
     /// Polls for workers that are all busy.
-    fn harvest_for_all(&self, poller: &Poller) {
+    fn harvest_for_all(&self, poller: &Poller, watch: &mut Watch) {
         if !poller.gate.try_take(Owner::Reactor) {
             return;
         }
         poller.driver.poll(poller.buffer, Wait::Now);
         poller.gate.release();
+        // Its own use of the gate is no sign of life.
+        watch.generation += 1;
         poller.driver.dispatch(poller.buffer);
         fence(SeqCst);
         // A worker that parked while the guard held the gate could not lead. Somebody must.

@@ -14,25 +14,30 @@
 //! 3. The last worker out empties the queues. A waker that pushes after that finds the pool
 //!    drained and empties the queue itself, so that no task, and no pool, is kept by a queue.
 
+#![expect(
+    unsafe_code,
+    reason = "the place of the running task is a pointer to a static"
+)]
+
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::panic::Location;
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Condvar, Mutex as StdMutex, PoisonError};
-use std::thread;
-use std::time::Instant;
+use std::ptr;
+use std::time::{Duration, Instant};
 
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};
 use crossbeam_utils::CachePadded;
 
 use crate::context;
+use crate::crew::{Crew, Seat};
 use crate::driver::Driver;
+use crate::guard::Stall;
 use crate::hooks::Hooks;
-use crate::parking::{Parking, Watch};
+use crate::parking::Parking;
 use crate::primitive::sync::Arc;
-use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
-use crate::primitive::sync::atomic::{AtomicBool, fence};
+use crate::primitive::sync::atomic::Ordering::{Relaxed, SeqCst};
+use crate::primitive::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, fence};
 use crate::rng::Rng;
 use crate::slot::Slot;
 use crate::stats::{Stats, WorkerMetrics};
@@ -43,7 +48,7 @@ use crate::worker::Local;
 mod tests;
 
 /// How a pool is built.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// Threads are called `NAME-KIND-INDEX`.
     pub name: String,
@@ -61,6 +66,33 @@ pub struct Config {
     pub event_interval: u32,
     /// Fixes the workers' random choices.
     pub seed: u64,
+    /// A poll that lasts longer than this makes the guard act; `None` switches that off.
+    pub stall_threshold: Option<Duration>,
+    /// Told of each stall, on the reactor thread.
+    pub on_stall: Option<OnStall>,
+    /// How long the thread of a spare that is not needed stays.
+    pub keep_alive: Duration,
+}
+
+/// Told of each stall; see [`Config::on_stall`].
+#[derive(Clone)]
+pub struct OnStall(Arc<dyn Fn(&Stall) + Send + Sync>);
+
+impl OnStall {
+    /// Wraps a function.
+    pub fn new(f: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
+        OnStall(Arc::new(f))
+    }
+
+    pub(crate) fn call(&self, stall: &Stall) {
+        (self.0)(stall);
+    }
+}
+
+impl fmt::Debug for OnStall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnStall").finish_non_exhaustive()
+    }
 }
 
 impl Config {
@@ -75,7 +107,15 @@ impl Config {
             global_queue_interval: 61,
             event_interval: 61,
             seed: 0,
+            stall_threshold: Some(Duration::from_millis(10)),
+            on_stall: None,
+            keep_alive: Duration::from_secs(10),
         }
+    }
+
+    /// How many workers there may be at a time, spares among them.
+    pub fn places(&self) -> usize {
+        self.workers + 4 * self.workers + 4
     }
 }
 
@@ -96,6 +136,14 @@ pub(crate) struct Shared {
 /// What a worker shows to the others.
 pub(crate) struct Remote {
     pub(crate) slot: Slot<Runnable>,
+    /// Where the task that runs was spawned; null before the first.
+    ///
+    /// ORDERING: Relaxed, as for all that follows: hints for the guard, each whole in itself.
+    running: AtomicPtr<Location<'static>>,
+    /// A thread serves this place.
+    seated: AtomicBool,
+    /// The worker blocks and has said so.
+    in_place: AtomicBool,
     stealers: [Stealer<Runnable>; 2],
     /// Which of the two is the queue; the other holds the tasks that have yielded.
     ///
@@ -105,6 +153,46 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
+    fn new(queues: &[Deque<Runnable>; 2]) -> Self {
+        Remote {
+            slot: Slot::new(),
+            running: AtomicPtr::new(ptr::null_mut()),
+            seated: AtomicBool::new(false),
+            in_place: AtomicBool::new(false),
+            stealers: [queues[0].stealer(), queues[1].stealer()],
+            current: AtomicUsize::new(0),
+            stats: Stats::default(),
+        }
+    }
+
+    /// Says where the task that is about to run was spawned.
+    #[inline]
+    pub(crate) fn runs(&self, task: &Runnable) {
+        self.running
+            .store(ptr::from_ref(task.location()).cast_mut(), Relaxed);
+    }
+
+    pub(crate) fn running(&self) -> Option<&'static Location<'static>> {
+        // SAFETY: null, or a pointer made from a `&'static Location` by `runs`.
+        unsafe { self.running.load(Relaxed).cast_const().as_ref() }
+    }
+
+    pub(crate) fn seat(&self, seated: bool) {
+        self.seated.store(seated, Relaxed);
+    }
+
+    pub(crate) fn is_seated(&self) -> bool {
+        self.seated.load(Relaxed)
+    }
+
+    pub(crate) fn block_in_place(&self, blocks: bool) {
+        self.in_place.store(blocks, Relaxed);
+    }
+
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.in_place.load(Relaxed)
+    }
+
     /// The queues that others may take from just now: a lone yielded task is its worker's.
     fn stealable(&self) -> impl Iterator<Item = &Stealer<Runnable>> {
         let current = self.current.load(Relaxed);
@@ -162,6 +250,29 @@ impl Shared {
             .or_else(|| self.steal_injected(queue))
     }
 
+    /// How many workers there may be at a time.
+    pub(crate) fn places(&self) -> usize {
+        self.remotes.len()
+    }
+
+    /// Puts what only a stuck worker would run where all others find it: the task in its slot, and
+    /// a lone one that has yielded.
+    pub(crate) fn rescue(&self, worker: usize) {
+        let remote = &self.remotes[worker];
+        let yielded = &remote.stealers[1 - remote.current.load(Relaxed)];
+        let tasks = [remote.slot.take(), insist(|| yielded.steal())];
+        for task in tasks.into_iter().flatten() {
+            self.inject(task);
+        }
+    }
+
+    /// Empties the queues after the last worker, and for whoever pushes from now on.
+    pub(crate) fn drain_for_good(&self) {
+        self.drained.store(true, Relaxed);
+        fence(SeqCst);
+        self.drain();
+    }
+
     fn inject(&self, task: Runnable) {
         self.injector.push(task);
         self.parking.notify();
@@ -207,72 +318,30 @@ impl fmt::Debug for Shared {
 /// A pool of workers.
 pub struct Pool {
     pub(crate) shared: Arc<Shared>,
-    /// An owner list a worker, and the last one for spawns from other threads.
-    shards: Box<[Arc<Shard>]>,
-    ended: Arc<Ended>,
-    threads: usize,
-}
-
-/// Counts the threads that have ended.
-#[derive(Default)]
-struct Ended {
-    count: StdMutex<usize>,
-    changed: Condvar,
-}
-
-impl Ended {
-    fn add(&self) {
-        *self.count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.changed.notify_all();
-    }
-
-    fn wait(&self, threads: usize, until: Option<Instant>) -> bool {
-        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
-        while *count < threads {
-            let Some(until) = until else {
-                count = self
-                    .changed
-                    .wait(count)
-                    .unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            count = self
-                .changed
-                .wait_timeout(count, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-        true
-    }
+    crew: Arc<Crew>,
 }
 
 impl Pool {
-    /// The pool without its threads, and its workers' own ends.
+    /// The pool without its threads, and its workers' queues.
     pub(crate) fn assemble(
-        config: &Config,
+        config: Config,
         driver: Option<Box<dyn Driver>>,
         guarded: bool,
-    ) -> (Pool, Vec<Local>) {
-        let workers = config.workers;
-        let queues: Vec<[Deque<Runnable>; 2]> = (0..workers)
-            .map(|_| [Deque::new_fifo(), Deque::new_fifo()])
-            .collect();
-        let remotes = queues.iter().map(|[queue, yielded]| {
-            CachePadded::new(Remote {
-                slot: Slot::new(),
-                stealers: [queue.stealer(), yielded.stealer()],
-                current: AtomicUsize::new(0),
-                stats: Stats::default(),
+    ) -> (Pool, Vec<Seat>) {
+        let (workers, places) = (config.workers, config.places());
+        let mut seats: Vec<Seat> = (0..places)
+            .map(|index| Seat {
+                index,
+                queues: [Deque::new_fifo(), Deque::new_fifo()],
             })
-        });
+            .collect();
+        let remotes = seats
+            .iter()
+            .map(|seat| CachePadded::new(Remote::new(&seat.queues)));
         let shared = Arc::new(Shared {
             polls_io: driver.is_some(),
             remotes: remotes.collect(),
-            parking: Parking::new(workers, workers, driver, guarded),
+            parking: Parking::new(workers, places, driver, guarded),
             injector: CachePadded::new(Injector::new()),
             urgent: CachePadded::new(AtomicBool::new(false)),
             drained: AtomicBool::new(false),
@@ -282,24 +351,9 @@ impl Pool {
         let shards: Box<[Arc<Shard>]> = (0..=workers)
             .map(|_| Shard::new(Arc::clone(&shared) as Arc<dyn Schedule>))
             .collect();
-        let locals = queues.into_iter().enumerate().map(|(index, queues)| {
-            let seed = config.seed.wrapping_add(index as u64);
-            Local::new(
-                Arc::clone(&shared),
-                Arc::clone(&shards[index]),
-                index,
-                queues,
-                seed,
-            )
-        });
-        let locals = locals.collect();
-        let pool = Pool {
-            shared,
-            shards,
-            ended: Arc::default(),
-            threads: 0,
-        };
-        (pool, locals)
+        let spares = seats.split_off(workers);
+        let crew = Crew::new(Arc::clone(&shared), shards, config, spares);
+        (Pool { shared, crew }, seats)
     }
 
     /// Builds a pool and starts its threads. With a driver, a guard thread `NAME-reactor` too.
@@ -307,76 +361,35 @@ impl Pool {
     /// # Errors
     ///
     /// The operating system's, when it refuses a thread; those already started end again.
-    pub fn start(config: &Config, driver: Option<Box<dyn Driver>>) -> io::Result<Pool> {
+    pub fn start(config: Config, driver: Option<Box<dyn Driver>>) -> io::Result<Pool> {
         let guarded = driver.is_some();
-        let (mut pool, locals) = Pool::assemble(config, driver, guarded);
-        // The last worker out drains the pool; the count is here before the first one can end.
-        let left = Arc::new(AtomicUsize::new(locals.len()));
-        for local in locals {
-            let name = format!("{}-{}-{}", config.name, config.kind, pool.threads);
-            let (shared, shards) = (Arc::clone(&pool.shared), pool.shards.clone());
-            let (hooks, left) = (config.hooks.clone(), Arc::clone(&left));
-            let body = move || {
-                shared.parking.bind(local.index());
-                context::enter_worker(&local, || {
-                    let _entered = context::enter();
-                    hooks.start();
-                    local.run(&hooks);
-                    local.leave();
-                    wind_up(&shards);
-                    local.drain();
-                    if left.fetch_sub(1, AcqRel) == 1 {
-                        shared.drained.store(true, Relaxed);
-                        fence(SeqCst);
-                        shared.drain();
-                    }
-                    hooks.stop();
-                });
-            };
-            pool.spawn_thread(config, name, body)?;
+        // From here on the drop closes what has started.
+        let (pool, seats) = Pool::assemble(config, driver, guarded);
+        for Seat { index, queues } in seats {
+            pool.crew.start_worker(index, queues)?;
         }
         if guarded {
-            let shared = Arc::clone(&pool.shared);
-            let hooks = config.hooks.clone();
-            let body = move || {
-                shared.parking.bind_guard();
-                hooks.start();
-                guard(&shared);
-                hooks.stop();
-            };
-            pool.spawn_thread(config, format!("{}-reactor", config.name), body)?;
+            pool.crew.start_guard()?;
         }
         Ok(pool)
     }
 
-    fn spawn_thread(
-        &mut self,
-        config: &Config,
-        name: String,
-        body: impl FnOnce() + Send + 'static,
-    ) -> io::Result<()> {
-        let ended = Arc::clone(&self.ended);
-        let mut builder = thread::Builder::new().name(name);
-        if let Some(bytes) = config.stack_size {
-            builder = builder.stack_size(bytes);
-        }
-        let started = builder.spawn(move || {
-            // Counted also if something in the runtime itself should panic.
-            struct Count(Arc<Ended>);
-            impl Drop for Count {
-                fn drop(&mut self) {
-                    self.0.add();
-                }
-            }
-            let _count = Count(ended);
-            body();
-        });
-        if let Err(error) = started {
-            self.close();
-            return Err(error);
-        }
-        self.threads += 1;
-        Ok(())
+    /// The worker of a pool without threads.
+    pub(crate) fn lone_worker(&self, seat: Seat) -> Local {
+        let shard = Arc::clone(&self.crew.shards[seat.index]);
+        let seed = self.crew.config.seed;
+        Local::new(
+            Arc::clone(&self.shared),
+            None,
+            shard,
+            seat.index,
+            seat.queues,
+            seed,
+        )
+    }
+
+    pub(crate) fn hooks(&self) -> &Hooks {
+        &self.crew.config.hooks
     }
 
     /// Spawns a task into this pool. Once the pool is closed, the future is dropped and the handle
@@ -398,50 +411,50 @@ impl Pool {
     /// The owner list for a task that this thread spawns.
     #[inline]
     fn shard(&self) -> Arc<Shard> {
+        let shards = &self.crew.shards;
         context::with_worker(|worker| match worker {
-            Some(worker) if worker.pool_id() == self.shards[0].pool_id() => {
-                Arc::clone(worker.shard())
-            }
-            _ => Arc::clone(&self.shards[self.shards.len() - 1]),
+            Some(worker) if worker.pool_id() == self.id() => Arc::clone(worker.shard()),
+            _ => Arc::clone(&shards[shards.len() - 1]),
         })
+    }
+
+    fn id(&self) -> *const () {
+        Arc::as_ptr(&self.shared).cast()
     }
 
     /// Whether the current thread is a worker of this pool.
     pub fn is_current(&self) -> bool {
-        context::with_worker(|worker| {
-            worker.is_some_and(|worker| worker.pool_id() == self.shards[0].pool_id())
-        })
+        context::with_worker(|worker| worker.is_some_and(|worker| worker.pool_id() == self.id()))
     }
 
     /// Refuses new tasks and tells the workers to end. Does not wait.
     pub fn close(&self) {
-        for shard in &self.shards {
+        for shard in &self.crew.shards {
             shard.close();
         }
+        self.crew.close();
         self.shared.parking.close();
     }
 
     /// Waits for the threads to end, after [`close`](Pool::close). `false`: the time is over.
     pub fn join(&self, until: Option<Instant>) -> bool {
-        self.ended.wait(self.threads, until)
+        self.crew.join(until)
     }
 
     /// Cancels what the owner lists still hold, on this thread. For pools without threads.
     pub(crate) fn cancel_all(&self) {
-        wind_up(&self.shards);
-        self.shared.drained.store(true, Relaxed);
-        fence(SeqCst);
-        self.shared.drain();
+        wind_up(&self.crew.shards);
+        self.shared.drain_for_good();
     }
 
     /// How many tasks are live.
     pub fn live_tasks(&self) -> usize {
-        self.shards.iter().map(|shard| shard.len()).sum()
+        self.crew.shards.iter().map(|shard| shard.len()).sum()
     }
 
     /// How many tasks were ever spawned.
     pub fn spawned_tasks(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.spawned()).sum()
+        self.crew.shards.iter().map(|shard| shard.spawned()).sum()
     }
 
     /// How many tasks wait in the injector.
@@ -449,32 +462,35 @@ impl Pool {
         self.shared.injector.len()
     }
 
-    /// The workers' counters.
+    /// The counters of every place: the workers', then those of the spares that have served.
     pub fn worker_metrics(&self) -> Vec<WorkerMetrics> {
-        self.shared
-            .remotes
-            .iter()
-            .map(|remote| remote.stats.read())
+        let workers = self.crew.config.workers;
+        let remotes = self.shared.remotes.iter().map(|remote| remote.stats.read());
+        let served = |&(index, metrics): &(usize, WorkerMetrics)| {
+            index < workers || metrics != WorkerMetrics::default()
+        };
+        remotes
+            .enumerate()
+            .filter(served)
+            .map(|(_, metrics)| metrics)
             .collect()
+    }
+
+    /// How many workers the pool has, spares not counted.
+    pub fn workers(&self) -> usize {
+        self.crew.config.workers
+    }
+
+    /// How often a spare was called.
+    pub fn spares_called(&self) -> u64 {
+        self.crew.spares_called.get()
     }
 }
 
 /// Cancels the tasks of all lists, one at a time.
-fn wind_up(shards: &[Arc<Shard>]) {
+pub(crate) fn wind_up(shards: &[Arc<Shard>]) {
     for shard in shards {
         while shard.cancel_one() {}
-    }
-}
-
-/// The reactor thread.
-fn guard(shared: &Shared) {
-    let mut watch = Watch::default();
-    while !shared.parking.is_closed() {
-        shared.parking.guard_turn(&mut watch);
-        // Work that waits while nobody sleeps would see the local queues' long polls go first.
-        if !shared.injector.is_empty() && shared.parking.idle.parked() == 0 {
-            shared.urgent.store(true, Relaxed);
-        }
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Stats {
     pub(crate) steals: Counter,
     pub(crate) parks: Counter,
     pub(crate) harvested: Counter,
+    /// Written by the guard.
+    pub(crate) stalls: Counter,
 }
 
 /// One worker's counters at one moment.
@@ -39,6 +41,8 @@ pub struct WorkerMetrics {
     pub parks: u64,
     /// Tasks that it made runnable by polling IO while busy.
     pub harvested: u64,
+    /// Polls that lasted longer than the stall threshold.
+    pub stalls: u64,
 }
 
 impl Stats {
@@ -48,6 +52,7 @@ impl Stats {
             steals: self.steals.get(),
             parks: self.parks.get(),
             harvested: self.harvested.get(),
+            stalls: self.stalls.get(),
         }
     }
 }

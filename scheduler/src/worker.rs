@@ -23,6 +23,7 @@ use std::fmt;
 use crossbeam_deque::Worker as Deque;
 
 use crate::coop;
+use crate::crew::Crew;
 use crate::hooks::Hooks;
 use crate::parking::Queues;
 use crate::pool::{Remote, Shared};
@@ -54,6 +55,8 @@ enum Dispatch {
 /// One worker's own end of its queues. It stays on one thread at a time.
 pub(crate) struct Local {
     shared: Arc<Shared>,
+    /// The crew that this worker belongs to, if the pool has threads.
+    crew: Option<Arc<Crew>>,
     shard: Arc<Shard>,
     index: usize,
     /// [`Remote::current`] says which one is the queue and which holds the yielded tasks.
@@ -73,6 +76,7 @@ pub(crate) struct Local {
 impl Local {
     pub(crate) fn new(
         shared: Arc<Shared>,
+        crew: Option<Arc<Crew>>,
         shard: Arc<Shard>,
         index: usize,
         queues: [Deque<Runnable>; 2],
@@ -80,6 +84,7 @@ impl Local {
     ) -> Self {
         Local {
             shared,
+            crew,
             shard,
             index,
             queues,
@@ -154,9 +159,9 @@ impl Local {
         self.yielding.set(false);
     }
 
-    /// Runs tasks until the pool closes.
-    pub(crate) fn run(&self, hooks: &Hooks) {
-        while !self.shared.parking.is_closed() {
+    /// Runs tasks until the pool closes, or, as a spare, until it is not needed.
+    pub(crate) fn run(&self, hooks: &Hooks, dismissed: impl Fn() -> bool) {
+        while !self.shared.parking.is_closed() && !dismissed() {
             if !self.turn() {
                 self.park(hooks);
             }
@@ -178,7 +183,9 @@ impl Local {
 
     #[inline]
     fn run_task(&self, task: Runnable) {
-        self.remote().stats.polls.add(1);
+        let remote = self.remote();
+        remote.stats.polls.add(1);
+        remote.runs(&task);
         let again = coop::with_budget(|| task.run());
         let yielding = self.yielding.replace(false);
         if let Some(task) = again {
@@ -328,15 +335,37 @@ impl Local {
         }
     }
 
-    /// Takes out whatever is queued here.
-    pub(crate) fn drain(&self) {
-        while let Some(task) = self
-            .remote()
-            .slot
-            .take()
-            .or_else(|| self.queues[0].pop())
+    /// Whatever is queued here.
+    fn queued(&self) -> Option<Runnable> {
+        let slot = self.remote().slot.take();
+        slot.or_else(|| self.queues[0].pop())
             .or_else(|| self.queues[1].pop())
-        {
+    }
+
+    /// Leaves whatever is queued here to the other workers. Returns whether somebody will come.
+    pub(crate) fn hand_over(&self) -> bool {
+        let mut any = false;
+        while let Some(task) = self.queued() {
+            self.shared.injector.push(task);
+            any = true;
+        }
+        !any || self.shared.parking.notify()
+    }
+
+    /// Gives the empty queues back, for the next worker in this place.
+    pub(crate) fn into_queues(self) -> [Deque<Runnable>; 2] {
+        self.remote().current.store(0, Relaxed);
+        self.queues
+    }
+
+    /// The crew that this worker belongs to.
+    pub(crate) fn crew(&self) -> Option<&Arc<Crew>> {
+        self.crew.as_ref()
+    }
+
+    /// Cancels whatever is queued here.
+    pub(crate) fn drain(&self) {
+        while let Some(task) = self.queued() {
             task.cancel();
         }
     }

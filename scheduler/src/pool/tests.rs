@@ -11,7 +11,7 @@ use super::{Config, Pool};
 use crate::{block_on, yield_now};
 
 fn pool(workers: usize) -> Pool {
-    Pool::start(&Config::new("test", "cpu", workers), None).unwrap()
+    Pool::start(Config::new("test", "cpu", workers), None).unwrap()
 }
 
 /// A generous limit: reached only when something hangs.

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::OnceLock;
 use std::thread::{self, Thread};
 use std::time::Duration;
 
@@ -96,12 +95,12 @@ impl<T> UnsafeCell<T> {
 
 /// A place where one thread sleeps until another wakes it. Either side may be spurious.
 #[derive(Debug, Default)]
-pub(crate) struct Token(OnceLock<Thread>);
+pub(crate) struct Token(parking_lot::Mutex<Option<Thread>>);
 
 impl Token {
     /// Says that the calling thread is the one that will wait here.
     pub(crate) fn bind(&self) {
-        let _ = self.0.set(thread::current());
+        *self.0.lock() = Some(thread::current());
     }
 
     /// Sleeps until [`wake`](Token::wake), or for no reason.
@@ -116,7 +115,7 @@ impl Token {
 
     /// Ends the current or the next [`wait`](Token::wait).
     pub(crate) fn wake(&self) {
-        if let Some(thread) = self.0.get() {
+        if let Some(thread) = &*self.0.lock() {
             thread.unpark();
         }
     }

@@ -38,6 +38,12 @@ impl Runnable {
         self.0.cancel_now();
     }
 
+    /// Where the task was spawned.
+    #[inline]
+    pub(crate) fn location(&self) -> &'static Location<'static> {
+        self.0.header().location
+    }
+
     /// The list that owns the task.
     pub(crate) fn shard(&self) -> &Arc<Shard> {
         &self.0.header().shard

@@ -1,0 +1,405 @@
+//! The threads of a pool: its workers, its guard, and the spares that stand in for stuck workers.
+//!
+//! # Spares
+//!
+//! A spare is a worker like the others, in a place (*seat*) of its own: queues, slot and parker are
+//! allocated with the pool, the thread is started when it is first called and kept for a while
+//! afterwards. It is called by the guard, for a worker that is stuck in a poll while tasks wait, or
+//! by a worker that is about to block and says so ([`block_in_place`]).
+//!
+//! `serving` counts the spares that serve, `wanted` says how many should. A spare looks at both
+//! between two tasks: the one that lowers `serving` leaves its queue to the others and goes. So a
+//! spare that a steady mix of long polls needs stays, and the threshold is paid once.
+//!
+//! # Threads
+//!
+//! Every thread is counted before it starts and after it has ended, so that the pool's owner can
+//! wait for them; the last one out of the queues drains them (see the shutdown in `pool.rs`).
+
+use std::fmt;
+use std::io;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossbeam_deque::Worker as Deque;
+
+use crate::context;
+use crate::guard;
+use crate::pool::{Config, Shared, wind_up};
+use crate::primitive::sync::Arc;
+use crate::primitive::sync::atomic::AtomicUsize;
+use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed};
+use crate::stats::Counter;
+use crate::task::{Runnable, Shard};
+use crate::worker::Local;
+
+/// A place for a spare, while none sits in it.
+pub(crate) struct Seat {
+    pub(crate) index: usize,
+    pub(crate) queues: [Deque<Runnable>; 2],
+}
+
+/// What all threads of one pool hold.
+pub(crate) struct Crew {
+    pub(crate) shared: Arc<Shared>,
+    /// An owner list a worker, and the last one for all other threads, spares among them.
+    pub(crate) shards: Box<[Arc<Shard>]>,
+    pub(crate) config: Config,
+    spares: Mutex<Spares>,
+    called: Condvar,
+    /// Spares that serve.
+    serving: AtomicUsize,
+    /// How many should.
+    wanted: AtomicUsize,
+    /// Workers that are in [`block_in_place`] just now.
+    in_place: AtomicUsize,
+    pub(crate) spares_called: Counter,
+    threads: Mutex<Threads>,
+    ended: Condvar,
+    /// Threads that may still push into the queues or take from them.
+    running: AtomicUsize,
+}
+
+struct Spares {
+    free: Vec<Seat>,
+    /// Seats that wait for a thread to sit in them.
+    called: Vec<Seat>,
+    /// Threads that wait for a call.
+    waiting: usize,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Threads {
+    started: usize,
+    ended: usize,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Crew {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        shards: Box<[Arc<Shard>]>,
+        config: Config,
+        free: Vec<Seat>,
+    ) -> Arc<Self> {
+        let spares = Spares {
+            free,
+            called: Vec::new(),
+            waiting: 0,
+            closed: false,
+        };
+        Arc::new(Crew {
+            shared,
+            shards,
+            config,
+            spares: Mutex::new(spares),
+            called: Condvar::new(),
+            serving: AtomicUsize::new(0),
+            wanted: AtomicUsize::new(0),
+            in_place: AtomicUsize::new(0),
+            spares_called: Counter::default(),
+            threads: Mutex::default(),
+            ended: Condvar::new(),
+            running: AtomicUsize::new(0),
+        })
+    }
+
+    /// Starts the thread of worker `index`.
+    pub(crate) fn start_worker(
+        self: &Arc<Self>,
+        index: usize,
+        queues: [Deque<Runnable>; 2],
+    ) -> io::Result<()> {
+        let crew = Arc::clone(self);
+        let name = format!("{}-{}-{index}", self.config.name, self.config.kind);
+        self.start_thread(name, move || crew.work(Seat { index, queues }))
+    }
+
+    /// Starts the reactor thread.
+    pub(crate) fn start_guard(self: &Arc<Self>) -> io::Result<()> {
+        let crew = Arc::clone(self);
+        let name = format!("{}-reactor", self.config.name);
+        self.start_thread(name, move || {
+            crew.config.hooks.start();
+            guard::run(&crew);
+            crew.config.hooks.stop();
+        })
+    }
+
+    fn start_thread(
+        self: &Arc<Self>,
+        name: String,
+        body: impl FnOnce() + Send + 'static,
+    ) -> io::Result<()> {
+        /// Counted also if something in the runtime itself should panic.
+        struct Count(Arc<Crew>);
+        impl Drop for Count {
+            fn drop(&mut self) {
+                lock(&self.0.threads).ended += 1;
+                self.0.ended.notify_all();
+            }
+        }
+        let mut builder = thread::Builder::new().name(name);
+        if let Some(bytes) = self.config.stack_size {
+            builder = builder.stack_size(bytes);
+        }
+        lock(&self.threads).started += 1;
+        let count = Count(Arc::clone(self));
+        builder
+            .spawn(move || {
+                let _count = count;
+                body();
+            })
+            .map(drop)
+    }
+
+    /// Waits until every thread has ended. `false`: the time is over.
+    pub(crate) fn join(&self, until: Option<Instant>) -> bool {
+        let mut threads = lock(&self.threads);
+        while threads.ended < threads.started {
+            let Some(until) = until else {
+                threads = self
+                    .ended
+                    .wait(threads)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.ended.wait_timeout(threads, left);
+            threads = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    /// The life of a worker that stays.
+    fn work(self: &Arc<Self>, seat: Seat) {
+        let _running = Running::new(self);
+        self.config.hooks.start();
+        let _seat = self.serve(seat, || false);
+        self.config.hooks.stop();
+    }
+
+    /// Runs one worker until the pool closes or `dismissed` says so, and empties its queues.
+    fn serve(self: &Arc<Self>, seat: Seat, dismissed: impl Fn() -> bool) -> Seat {
+        let Seat { index, queues } = seat;
+        let shard = &self.shards[index.min(self.shards.len() - 1)];
+        let seed = self.config.seed.wrapping_add(index as u64);
+        let (shared, crew) = (Arc::clone(&self.shared), Some(Arc::clone(self)));
+        let local = Local::new(shared, crew, Arc::clone(shard), index, queues, seed);
+        let parking = &self.shared.parking;
+        parking.bind(index);
+        self.shared.remote(index).seat(true);
+        context::enter_worker(&local, || {
+            let _entered = context::enter();
+            local.run(&self.config.hooks, dismissed);
+            local.leave();
+            if parking.is_closed() {
+                wind_up(&self.shards);
+                local.drain();
+            } else {
+                local.hand_over();
+            }
+        });
+        self.shared.remote(index).seat(false);
+        Seat {
+            index,
+            queues: local.into_queues(),
+        }
+    }
+
+    /// Brings one more worker in. `false` if none is left, or the system refuses a thread.
+    pub(crate) fn call_spare(self: &Arc<Self>) -> bool {
+        let mut spares = lock(&self.spares);
+        if spares.closed {
+            return false;
+        }
+        let Some(seat) = spares.free.pop() else {
+            return false;
+        };
+        let index = seat.index;
+        spares.called.push(seat);
+        // Counted before it can be dismissed, or found missing by the guard.
+        self.serving.fetch_add(1, Relaxed);
+        self.shared.parking.enlist();
+        self.spares_called.add(1);
+        if spares.waiting >= spares.called.len() {
+            self.called.notify_one();
+            return true;
+        }
+        drop(spares);
+        let crew = Arc::clone(self);
+        let name = format!("{}-{}-{index}", self.config.name, self.config.kind);
+        if self.start_thread(name, move || crew.stand_by()).is_ok() {
+            return true;
+        }
+        self.take_back(index);
+        false
+    }
+
+    /// Undoes a call that no thread will answer.
+    fn take_back(&self, index: usize) {
+        let mut spares = lock(&self.spares);
+        if let Some(at) = spares.called.iter().position(|seat| seat.index == index) {
+            let seat = spares.called.swap_remove(at);
+            spares.free.push(seat);
+            drop(spares);
+            self.serving.fetch_sub(1, Relaxed);
+            self.shared.parking.discharge();
+        }
+    }
+
+    /// The life of a spare's thread: serve when called, wait in between.
+    fn stand_by(self: &Arc<Self>) {
+        let _running = Running::new(self);
+        self.config.hooks.start();
+        while let Some(seat) = self.wait_for_call() {
+            let seat = self.serve(seat, || self.dismiss_one());
+            lock(&self.spares).free.push(seat);
+            self.shared.parking.discharge();
+        }
+        self.config.hooks.stop();
+    }
+
+    fn wait_for_call(&self) -> Option<Seat> {
+        let until = Instant::now().checked_add(self.config.keep_alive);
+        let mut spares = lock(&self.spares);
+        spares.waiting += 1;
+        loop {
+            // A seat that was called keeps its thread, also while the pool closes: it was counted.
+            if let Some(seat) = spares.called.pop() {
+                spares.waiting -= 1;
+                return Some(seat);
+            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if spares.closed || left.is_some_and(|left| left.is_zero()) {
+                spares.waiting -= 1;
+                return None;
+            }
+            let waited = self
+                .called
+                .wait_timeout(spares, left.unwrap_or(Duration::MAX));
+            spares = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Whether the calling spare is one too many; then it counts no more.
+    fn dismiss_one(&self) -> bool {
+        let wanted = self.wanted.load(Relaxed);
+        self.serving.load(Relaxed) > wanted
+            && self
+                .serving
+                .fetch_update(Relaxed, Relaxed, |serving| {
+                    (serving > wanted).then(|| serving - 1)
+                })
+                .is_ok()
+    }
+
+    /// How many spares serve.
+    pub(crate) fn serving(&self) -> usize {
+        self.serving.load(Relaxed)
+    }
+
+    /// How many workers block with [`block_in_place`].
+    pub(crate) fn in_place(&self) -> usize {
+        self.in_place.load(Relaxed)
+    }
+
+    /// Says how many spares should serve, and wakes one that sleeps and is too many.
+    pub(crate) fn want(&self, spares: usize) {
+        self.wanted.store(spares, Relaxed);
+        if self.serving() > spares {
+            let seats = self.config.workers..self.shared.places();
+            let parking = &self.shared.parking;
+            if let Some(index) = seats.into_iter().find(|&seat| parking.idle.is_parked(seat)) {
+                parking.notify_worker(index);
+            }
+        }
+    }
+
+    /// A worker begins to block: its queues are empty, and if all others are busy a spare comes.
+    fn begin_in_place(self: &Arc<Self>, local: &Local) {
+        let blocked = self.in_place.fetch_add(1, Relaxed) + 1;
+        self.wanted.fetch_max(blocked, Relaxed);
+        self.shared.remote(local.index()).block_in_place(true);
+        local.hand_over();
+        if self.shared.parking.idle.parked() == 0 && self.serving() < blocked {
+            self.call_spare();
+        }
+    }
+
+    fn end_in_place(&self, worker: usize) {
+        self.shared.remote(worker).block_in_place(false);
+        let blocked = self.in_place.fetch_sub(1, Relaxed) - 1;
+        if !self.shared.polls_io() {
+            // No guard lowers it later.
+            self.want(blocked);
+        }
+    }
+
+    /// Lets the waiting spares end. The workers are told through the parking account.
+    pub(crate) fn close(&self) {
+        lock(&self.spares).closed = true;
+        self.called.notify_all();
+    }
+}
+
+/// One thread that uses the queues; the last one drains them.
+struct Running<'a>(&'a Crew);
+
+impl<'a> Running<'a> {
+    fn new(crew: &'a Crew) -> Self {
+        crew.running.fetch_add(1, AcqRel);
+        Running(crew)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if self.0.running.fetch_sub(1, AcqRel) == 1 && self.0.shared.parking.is_closed() {
+            self.0.shared.drain_for_good();
+        }
+    }
+}
+
+/// Runs a closure that may block, on a worker that first leaves its tasks to the others.
+///
+/// On a thread that is no worker of a pool with threads, `f` just runs.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(rt_scheduler::block_in_place(|| 1 + 1), 2);
+/// ```
+pub fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
+    /// The worker comes back, also when `f` panics.
+    struct Back(Arc<Crew>, usize);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            self.0.end_in_place(self.1);
+        }
+    }
+    let back = context::with_worker(|worker| {
+        let worker = worker?;
+        let crew = worker.crew()?;
+        crew.begin_in_place(worker);
+        Some(Back(Arc::clone(crew), worker.index()))
+    });
+    let Some(_back) = back else { return f() };
+    context::outside_worker(f)
+}
+
+impl fmt::Debug for Crew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Crew")
+            .field("shared", &self.shared)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,202 @@
+//! The reactor thread's loop: one turn of the parking protocol, then a look at the workers.
+//!
+//! The look costs the workers nothing: it samples the poll counters that they keep anyway. A worker
+//! that is neither parked nor in another poll than at the last look is *stuck*; one that has been
+//! for the threshold is *stalled*, is counted and told of once a poll, and what only it could run is
+//! put where others find it. When tasks wait and too few workers are free of long polls, a spare is
+//! called; when every worker is stuck, at the next look already, and looks then come every
+//! millisecond.
+
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
+use crate::crew::Crew;
+use crate::parking::{TICK, Watch};
+use crate::primitive::sync::Arc;
+use crate::primitive::sync::atomic::Ordering::Relaxed;
+use crate::task::contain_all;
+
+/// How long the guard naps while all workers seem to be stuck.
+const SHORT_TICK: Duration = Duration::from_millis(1);
+
+/// A worker that ends fewer polls than this between two looks has long ones.
+const LONG_POLLS: u64 = 64;
+
+/// How long spares stay after they were last needed.
+const LINGER: Duration = Duration::from_millis(200);
+
+/// A worker that is in one poll for longer than the threshold.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Stall {
+    /// Where the task was spawned.
+    pub location: &'static Location<'static>,
+    /// How long the poll has lasted when it was noticed; it goes on.
+    pub elapsed: Duration,
+    /// The index of the worker among the workers of its pool.
+    pub worker: usize,
+}
+
+/// What the guard saw of one worker.
+#[derive(Clone, Copy)]
+struct Seen {
+    polls: u64,
+    since: Instant,
+    told: bool,
+}
+
+/// What one look adds up to.
+#[derive(Default)]
+struct Sum {
+    awake: usize,
+    stuck: usize,
+    stalled: usize,
+    long: usize,
+}
+
+/// The guard's memory.
+struct Looks {
+    seen: Vec<Seen>,
+    parked: Vec<u64>,
+    needed: usize,
+    needed_at: Instant,
+}
+
+/// The reactor thread.
+pub(crate) fn run(crew: &Arc<Crew>) {
+    let parking = &crew.shared.parking;
+    parking.bind_guard();
+    let now = Instant::now();
+    let unseen = Seen {
+        polls: 0,
+        since: now,
+        told: false,
+    };
+    let mut looks = Looks {
+        seen: vec![unseen; crew.shared.places()],
+        parked: Vec::new(),
+        needed: 0,
+        needed_at: now,
+    };
+    let mut watch = Watch::default();
+    while !parking.is_closed() {
+        parking.guard_turn(&mut watch);
+        looks.look(crew, &mut watch);
+    }
+}
+
+impl Looks {
+    fn look(&mut self, crew: &Arc<Crew>, watch: &mut Watch) {
+        let now = Instant::now();
+        let sum = self.survey(crew, now);
+        let parked = crew.shared.parking.idle.parked();
+        if parked == 0 && crew.shared.any_work() {
+            if !crew.shared.injector.is_empty() {
+                crew.shared.urgent.store(true, Relaxed);
+            }
+            self.help(crew, &sum);
+        }
+        self.settle(crew, &sum, now);
+        watch.busy = crew.serving() > 0;
+        // All are in long polls: what waits behind them should not wait for a whole tick.
+        let tight = parked == 0 && sum.awake > 0 && sum.stuck + sum.long == sum.awake;
+        watch.nap = if tight { SHORT_TICK } else { TICK };
+    }
+
+    /// Samples every worker, and rescues what is locked up behind those that have stalled.
+    fn survey(&mut self, crew: &Crew, now: Instant) -> Sum {
+        let mut sum = Sum::default();
+        crew.shared.parking.idle.copy_parked(&mut self.parked);
+        for (worker, seen) in self.seen.iter_mut().enumerate() {
+            let remote = crew.shared.remote(worker);
+            let polls = remote.stats.polls.get();
+            let is_parked = self.parked[worker / 64] & (1 << (worker % 64)) != 0;
+            if !remote.is_seated() || is_parked {
+                *seen = Seen {
+                    polls,
+                    since: now,
+                    told: false,
+                };
+                continue;
+            }
+            sum.awake += 1;
+            if polls != seen.polls {
+                sum.long += usize::from(polls.wrapping_sub(seen.polls) < LONG_POLLS);
+                *seen = Seen {
+                    polls,
+                    since: now,
+                    told: false,
+                };
+                continue;
+            }
+            sum.stuck += 1;
+            let elapsed = now.saturating_duration_since(seen.since);
+            if crew
+                .config
+                .stall_threshold
+                .is_some_and(|threshold| elapsed >= threshold)
+            {
+                sum.stalled += 1;
+                crew.shared.rescue(worker);
+                if !seen.told {
+                    seen.told = true;
+                    tell(crew, worker, elapsed);
+                }
+            }
+        }
+        sum
+    }
+
+    /// Calls a spare if too few workers are left to run what waits.
+    fn help(&mut self, crew: &Arc<Crew>, sum: &Sum) {
+        if crew.config.stall_threshold.is_none() {
+            return;
+        }
+        let hindered = if sum.stuck == sum.awake {
+            sum.stuck
+        } else {
+            sum.stalled
+        };
+        if hindered > 0 && sum.awake - hindered < crew.config.workers {
+            self.need(crew, crew.serving() + 1);
+            crew.call_spare();
+        }
+    }
+
+    /// Keeps as many spares as were needed in the last moments.
+    fn settle(&mut self, crew: &Crew, sum: &Sum, now: Instant) {
+        let needs = sum.stalled.max(crew.in_place()).min(crew.serving());
+        if needs >= self.needed {
+            self.needed = needs;
+            self.needed_at = now;
+        } else if now.saturating_duration_since(self.needed_at) >= LINGER {
+            self.needed = needs;
+            self.needed_at = now;
+        }
+        crew.want(self.needed);
+    }
+
+    fn need(&mut self, crew: &Crew, spares: usize) {
+        self.needed = spares;
+        self.needed_at = Instant::now();
+        crew.want(spares);
+    }
+}
+
+/// Counts a stall and tells the user.
+fn tell(crew: &Crew, worker: usize, elapsed: Duration) {
+    let remote = crew.shared.remote(worker);
+    // A worker that said that it would block is no surprise.
+    if remote.is_in_place() {
+        return;
+    }
+    remote.stats.stalls.add(1);
+    if let (Some(on_stall), Some(location)) = (&crew.config.on_stall, remote.running()) {
+        let stall = Stall {
+            location,
+            elapsed,
+            worker,
+        };
+        contain_all(|| on_stall.call(&stall));
+    }
+}
