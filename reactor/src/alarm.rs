@@ -34,8 +34,8 @@
 use crate::clock::Clock;
 use crate::deadline::Deadline;
 use crate::primitive::sync::Mutex;
-use crate::primitive::sync::atomic::AtomicU64;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
+use crate::primitive::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sys::TimerFd;
 
 #[cfg(all(test, loom))]
@@ -50,6 +50,8 @@ pub(crate) struct Alarm {
     /// What the kernel timer is armed for, in nanoseconds of the deadlines' scale.
     armed: AtomicU64,
     setting: Mutex<()>,
+    /// Nobody will fire any more.
+    closed: AtomicBool,
     /// There is none for a clock that the kernel does not know.
     timer: Option<TimerFd>,
 }
@@ -60,6 +62,7 @@ impl Alarm {
             clock,
             armed: AtomicU64::new(Deadline::NEVER.as_nanos()),
             setting: Mutex::new(()),
+            closed: AtomicBool::new(false),
             timer,
         }
     }
@@ -67,6 +70,17 @@ impl Alarm {
     #[inline]
     pub(crate) fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    /// Says that nobody will fire any more. The wheels are fired for the last time afterwards: their
+    /// locks carry this to whoever links later.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Relaxed)
     }
 
     /// What it is armed for.

@@ -241,11 +241,12 @@ impl Reactor {
     }
 
     /// Ends every wait for a source with an error, now and from now on. Files can no longer be
-    /// registered. Timers go on.
+    /// registered. Whoever waits for a timer is woken, and panics: no timer fires any more.
     pub fn shutdown(&self) {
         let mut wakers = Vec::new();
         self.registry.shut_down(&mut wakers);
         wake_all(&mut wakers);
+        self.timers.close(&mut wakers);
     }
 
     /// How many sources are registered.

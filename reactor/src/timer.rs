@@ -95,6 +95,10 @@ impl Timer {
     ///
     /// A deadline that has passed is noticed here, whether or not the reactor has come to it.
     /// `place` says which wheel to use; it is asked only if the timer is in none.
+    ///
+    /// # Panics
+    ///
+    /// If the deadline has not passed and the reactor has been shut down: it would wait for ever.
     pub fn poll(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -102,7 +106,13 @@ impl Timer {
     ) -> Poll<()> {
         let (wheel, entry) = self.parts();
         match entry.phase() {
-            Phase::Fired => Poll::Ready(()),
+            Phase::Fired => {
+                // It may have been woken only to learn that nobody will.
+                if let Some(wheel) = wheel {
+                    wheel.assert_comes(entry.deadline());
+                }
+                Poll::Ready(())
+            }
             Phase::Linked => poll_linked(home(wheel.as_ref()), entry, cx),
             Phase::Idle => {
                 let wheel = wheel.insert(place());
@@ -114,6 +124,8 @@ impl Timer {
                 // SAFETY: an idle entry is in no list, and this is its owner. It is pinned, and the
                 // drop takes it out (T2).
                 unsafe { wheel.link(entry, waker) };
+                // After the link: a shutdown fires what it finds, and is seen by what comes later.
+                wheel.assert_comes(entry.deadline());
                 Poll::Pending
             }
         }

@@ -47,4 +47,12 @@ impl Timers {
         self.alarm.ensure(earliest);
         woken
     }
+
+    /// Wakes all who wait, and whoever waits later finds out at once: nobody fires any more.
+    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
+        self.alarm.close();
+        for wheel in &self.wheels {
+            wheel.fire(Deadline::NEVER, wakers);
+        }
+    }
 }

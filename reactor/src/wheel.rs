@@ -328,6 +328,15 @@ impl Wheel {
         }
     }
 
+    /// Panics if `deadline` will never come here, because the reactor has been shut down.
+    #[inline]
+    pub(crate) fn assert_comes(&self, deadline: Deadline) {
+        assert!(
+            !self.alarm.is_closed() || self.has_passed(deadline),
+            "a timer was waited for whose runtime has been shut down"
+        );
+    }
+
     pub(crate) fn live(&self) -> usize {
         self.core.lock().live
     }

@@ -49,7 +49,7 @@ use crossbeam_utils::CachePadded;
 use crate::driver::{Driver, Wait};
 use crate::gate::{Gate, Owner};
 use crate::idle::{Claim, Idle};
-use crate::primitive::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use crate::primitive::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use crate::primitive::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, fence};
 use crate::primitive::thread::Token;
 
@@ -433,9 +433,9 @@ const NOTIFIED: u32 = 3;
 ///
 /// # Orderings
 ///
-/// One edge: the `Release` in [`unpark`](Parker::unpark) carries `closed` to the `Acquire` in
-/// [`end`](Parker::end), so that a worker that was woken to stop does not sleep again. What a
-/// notifier did for a task reaches the sleeper through the lock of the idle account instead.
+/// One edge: the fence in [`close`](Parking::close), before its unparks, and the `Acquire` in
+/// [`end`](Parker::end) carry `closed`, so that a worker that was woken to stop does not sleep
+/// again. What a notifier did for a task reaches the sleeper through the lock of the idle account.
 struct Parker {
     state: AtomicU32,
     token: Token,
@@ -479,7 +479,7 @@ impl Parker {
 
     /// Notifies, and returns how the worker slept.
     fn unpark(&self) -> u32 {
-        let slept = self.state.swap(NOTIFIED, Release);
+        let slept = self.state.swap(NOTIFIED, Relaxed);
         if slept == WAITING {
             self.token.wake();
         }

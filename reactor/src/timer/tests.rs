@@ -1,3 +1,4 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -248,4 +249,27 @@ fn own(reactor: &Reactor, wheel: usize) {
         }
         assert!(timer.deadline() <= Deadline::now());
     }
+}
+
+#[test]
+fn a_shutdown_wakes_whoever_waits_and_tells_them_why() {
+    let (reactor, clock) = manual();
+    let wheel = reactor.wheel(0);
+    let probe = Probe::new();
+    let mut waiting = [at(u64::MAX), at(5_000)].map(|deadline| Box::pin(Timer::new(deadline)));
+    for timer in &mut waiting {
+        assert!(poll(timer.as_mut(), &probe, wheel).is_pending());
+    }
+    reactor.shutdown();
+    assert_eq!((probe.wakes(), reactor.live_timers()), (2, 0));
+    let mut late = Box::pin(Timer::new(at(5_000)));
+    for timer in waiting.iter_mut().chain([&mut late]) {
+        let polled = catch_unwind(AssertUnwindSafe(|| poll(timer.as_mut(), &probe, wheel)));
+        assert!(polled.is_err(), "it would wait for ever");
+    }
+    clock.advance_to(at(6_000));
+    assert!(
+        poll(late.as_mut(), &probe, wheel).is_ready(),
+        "its time has come all the same"
+    );
 }

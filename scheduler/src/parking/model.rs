@@ -25,6 +25,7 @@ struct World {
     locals: [AtomicUsize; 2],
     done: AtomicUsize,
     total: usize,
+    guarded: bool,
     /// Where a stuck task waits for what frees it.
     freed: Mutex<bool>,
     free: Condvar,
@@ -111,8 +112,20 @@ impl Queues for View<'_> {
     }
 }
 
-/// A world for `total` tasks, with a driver if `events`.
-fn world(workers: usize, total: usize, events: bool) -> (Plain<World>, Plain<Fake>) {
+/// What polls for events, if anything does.
+#[derive(Clone, Copy, PartialEq)]
+enum Polling {
+    /// Nothing: a pool without a driver.
+    No,
+    /// The one worker, always.
+    Alone,
+    /// Workers and the guard.
+    Guarded,
+}
+
+/// A world for `total` tasks.
+fn world(workers: usize, total: usize, polling: Polling) -> (Plain<World>, Plain<Fake>) {
+    let guarded = polling == Polling::Guarded;
     let fake = Plain::new(Fake {
         state: Mutex::new((0, false)),
         changed: Condvar::new(),
@@ -124,14 +137,16 @@ fn world(workers: usize, total: usize, events: bool) -> (Plain<World>, Plain<Fak
         world: OnceLock::new(),
         owned: UnsafeCell::new(()),
     });
-    let driver = events.then(|| Box::new(Shared(Plain::clone(&fake))) as Box<dyn Driver>);
+    let driver =
+        (polling != Polling::No).then(|| Box::new(Shared(Plain::clone(&fake))) as Box<dyn Driver>);
     let world = Plain::new(World {
         // Two slots, so that the guard's buffer is always the third.
-        parking: Parking::new(workers, 2, driver, events),
+        parking: Parking::new(workers, 2, driver, guarded),
         injector: AtomicUsize::new(0),
         locals: [AtomicUsize::new(0), AtomicUsize::new(0)],
         done: AtomicUsize::new(0),
         total,
+        guarded,
         freed: Mutex::new(false),
         free: Condvar::new(),
     });
@@ -223,7 +238,7 @@ fn start(world: &Plain<World>, workers: usize, run: fn(&World)) -> Vec<thread::J
     let mut threads: Vec<_> = (0..workers)
         .map(|me| spawn(world, move |world| world.work(me, run)))
         .collect();
-    if world.parking.poller.is_some() {
+    if world.guarded {
         threads.push(spawn(world, |world| world.guard(|_| ())));
     }
     threads
@@ -239,7 +254,7 @@ fn join(threads: Vec<thread::JoinHandle<()>>) {
 #[test]
 fn submit_against_park() {
     check(2, || {
-        let (world, _fake) = world(2, 2, false);
+        let (world, _fake) = world(2, 2, Polling::No);
         let threads = start(&world, 2, World::finish_one);
         world.submit();
         world.submit();
@@ -251,7 +266,7 @@ fn submit_against_park() {
 #[test]
 fn the_last_searcher_passes_the_wake_on() {
     check(2, || {
-        let (world, _fake) = world(2, 2, false);
+        let (world, _fake) = world(2, 2, Polling::No);
         let threads = start(&world, 2, World::first_waits_for_second);
         world.submit();
         world.submit();
@@ -264,10 +279,58 @@ fn the_last_searcher_passes_the_wake_on() {
 #[test]
 fn an_event_is_run_whoever_owns_the_gate() {
     check(3, || {
-        let (world, fake) = world(1, 2, true);
+        let (world, fake) = world(1, 2, Polling::Guarded);
         let threads = start(&world, 1, World::finish_one);
         fake.event();
         fake.event();
+        join(threads);
+    });
+}
+
+/// A worker that nobody stands in for is woken by submissions and by events, also when one comes as
+/// the other wakes it: a token that is left over ends no sleep for good.
+#[test]
+fn a_lone_leader_is_kicked() {
+    check(4, || {
+        let (world, fake) = world(1, 3, Polling::Alone);
+        let threads = start(&world, 1, World::finish_one);
+        world.submit();
+        fake.event();
+        world.submit();
+        join(threads);
+    });
+}
+
+/// A submission finds the leader as it is asked to hand the gate back: its task runs.
+#[test]
+fn a_recalled_leader_runs_what_it_was_woken_for() {
+    check(4, || {
+        let (world, _fake) = world(1, 2, Polling::Guarded);
+        let threads = start(&world, 1, World::finish_one);
+        world.submit();
+        world.submit();
+        join(threads);
+    });
+}
+
+/// A spare comes in while the worker is stuck, runs what waits, and goes: nothing is left behind,
+/// whatever is pushed as it goes.
+#[test]
+fn a_spare_leaves_nothing_behind() {
+    check(2, || {
+        let (world, _fake) = world(1, 2, Polling::No);
+        let threads = start(&world, 1, World::finish_one);
+        world.parking.enlist();
+        let spare = spawn(&world, |world| {
+            // One task at most, and then it is one too many.
+            if pop(&world.injector) {
+                world.finish_one();
+            }
+            world.parking.discharge();
+        });
+        world.submit();
+        world.submit();
+        spare.join().unwrap();
         join(threads);
     });
 }
@@ -276,7 +339,7 @@ fn an_event_is_run_whoever_owns_the_gate() {
 #[test]
 fn events_and_submissions_are_both_run() {
     check(1, || {
-        let (world, fake) = world(2, 2, true);
+        let (world, fake) = world(2, 2, Polling::Guarded);
         let threads = start(&world, 2, World::finish_one);
         fake.event();
         world.submit();
@@ -289,7 +352,7 @@ fn events_and_submissions_are_both_run() {
 #[test]
 fn an_event_is_run_while_a_worker_is_stuck() {
     check(1, || {
-        let (world, fake) = world(2, 2, true);
+        let (world, fake) = world(2, 2, Polling::Guarded);
         let threads = start(&world, 2, World::first_waits_for_second);
         world.submit();
         fake.event();
@@ -302,7 +365,7 @@ fn an_event_is_run_while_a_worker_is_stuck() {
 #[test]
 fn an_active_worker_is_watched() {
     check(3, || {
-        let (world, _fake) = world(1, 1, true);
+        let (world, _fake) = world(1, 1, Polling::Guarded);
         let run = |world: &World| {
             // ORDERING of the model's own: the task has begun, so a look from here on frees it.
             world.done.store(1, Relaxed);
