@@ -113,11 +113,10 @@ pub(crate) fn try_with<R>(f: impl FnOnce(&Handle) -> R) -> Result<R, TryCurrentE
     }
     LOANS.set(LOANS.get() + 1);
     let _loan = Loan;
-    // SAFETY: the pointer owns a count (C1) that is not given up during the loan (C2), and this
-    // `Handle` does not give it up either.
-    let handle = ManuallyDrop::new(Handle {
-        inner: unsafe { Arc::from_raw(current) },
-    });
+    // SAFETY: the pointer owns a count (C1) that is not given up during the loan (C2), and the
+    // `Handle` below does not give it up either.
+    let inner = unsafe { Arc::from_raw(current) };
+    let handle = ManuallyDrop::new(Handle { inner });
     Ok(f(&handle))
 }
 

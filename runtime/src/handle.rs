@@ -16,7 +16,21 @@ use crate::metrics::RuntimeMetrics;
 
 /// Futures larger than this are boxed before they travel through further calls, so that a large one
 /// costs its stack space once.
-const BOX_ABOVE: usize = 2048;
+pub(crate) const BOX_ABOVE: usize = 2048;
+
+/// Calls on with a future, boxed first if it is large. The first function that gets a future does
+/// this: every further one would copy it once more in a debug build.
+macro_rules! box_if_large {
+    ($future:ident => $call:expr) => {
+        if size_of_val(&$future) > $crate::handle::BOX_ABOVE {
+            let $future = Box::pin($future);
+            $call
+        } else {
+            $call
+        }
+    };
+}
+pub(crate) use box_if_large;
 
 /// A handle to a [`Runtime`](crate::Runtime).
 ///
@@ -57,15 +71,22 @@ impl Inner {
         )
     }
 
+    #[track_caller]
     #[inline]
-    fn spawn_io<F>(&self, future: F, location: &'static Location<'static>) -> JoinHandle<F::Output>
+    fn spawn<F>(
+        &self,
+        dispatcher: Dispatcher,
+        future: F,
+        location: &'static Location<'static>,
+    ) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        match &self.io {
-            IoPool::Threads(pool) => pool.spawn(future, location),
-            IoPool::Current(current) => current.spawn(future, location),
+        match (dispatcher, &self.io) {
+            (Dispatcher::Io, IoPool::Threads(pool)) => pool.spawn(future, location),
+            (Dispatcher::Io, IoPool::Current(current)) => current.spawn(future, location),
+            (Dispatcher::Cpu, _) => self.cpu.get().spawn(future, location),
         }
     }
 
@@ -172,11 +193,23 @@ impl Handle {
         F::Output: Send + 'static,
     {
         let location = Location::caller();
-        if size_of::<F>() > BOX_ABOVE {
-            self.inner.spawn_io(Box::pin(future), location)
-        } else {
-            self.inner.spawn_io(future, location)
-        }
+        box_if_large!(future => self.spawn_at(Dispatcher::Io, future, location))
+    }
+
+    /// Spawns with a place of the caller's choice: a closure between the two would hide its own.
+    #[track_caller]
+    #[inline]
+    pub(crate) fn spawn_at<F>(
+        &self,
+        dispatcher: Dispatcher,
+        future: F,
+        location: &'static Location<'static>,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.inner.spawn(dispatcher, future, location)
     }
 
     /// Spawns a task onto the pool that `dispatcher` names.
@@ -203,13 +236,7 @@ impl Handle {
         F::Output: Send + 'static,
     {
         let location = Location::caller();
-        match dispatcher {
-            Dispatcher::Io => self.spawn(future),
-            Dispatcher::Cpu if size_of::<F>() > BOX_ABOVE => {
-                self.inner.cpu.get().spawn(Box::pin(future), location)
-            }
-            Dispatcher::Cpu => self.inner.cpu.get().spawn(future, location),
-        }
+        box_if_large!(future => self.spawn_at(dispatcher, future, location))
     }
 
     /// Runs a closure that may block on a thread of its own.
@@ -237,7 +264,26 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.inner.blocking.spawn(job, Location::caller())
+        let location = Location::caller();
+        if size_of::<F>() > BOX_ABOVE {
+            let job = Box::new(job);
+            self.spawn_blocking_at(job, location)
+        } else {
+            self.spawn_blocking_at(job, location)
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn spawn_blocking_at<F, T>(
+        &self,
+        job: F,
+        location: &'static Location<'static>,
+    ) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.inner.blocking.spawn(job, location)
     }
 
     /// Runs a future on this thread, inside this runtime, until it ends.
@@ -260,15 +306,11 @@ impl Handle {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        if size_of::<F>() > BOX_ABOVE {
-            self.block_on_sized(Box::pin(future))
-        } else {
-            self.block_on_sized(future)
-        }
+        box_if_large!(future => self.block_on_here(future))
     }
 
     #[track_caller]
-    fn block_on_sized<F: Future>(&self, future: F) -> F::Output {
+    pub(crate) fn block_on_here<F: Future>(&self, future: F) -> F::Output {
         let _current = self.enter();
         match &self.inner.io {
             IoPool::Threads(_) => rt_scheduler::block_on(future),

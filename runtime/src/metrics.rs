@@ -1,6 +1,6 @@
 //! The runtime's counters.
 
-use rt_scheduler::WorkerMetrics;
+use rt_scheduler::{Pool, WorkerMetrics};
 
 use crate::handle::{Inner, IoPool};
 
@@ -57,12 +57,12 @@ impl RuntimeMetrics {
         RuntimeMetrics {
             io_threads: io.workers(),
             cpu_threads: inner.cpu.workers(),
-            live_tasks: io.live_tasks() + cpu.map_or(0, |pool| pool.live_tasks()),
-            spawned_tasks: io.spawned_tasks() + cpu.map_or(0, |pool| pool.spawned_tasks()),
-            injected: io.injected() + cpu.map_or(0, |pool| pool.injected()),
-            spare_workers_started: io.spares_called() + cpu.map_or(0, |pool| pool.spares_called()),
+            live_tasks: io.live_tasks() + cpu.map_or(0, Pool::live_tasks),
+            spawned_tasks: io.spawned_tasks() + cpu.map_or(0, Pool::spawned_tasks),
+            injected: io.injected() + cpu.map_or(0, Pool::injected),
+            spare_workers_started: io.spares_called() + cpu.map_or(0, Pool::spares_called),
             io_workers,
-            cpu_workers: cpu.map_or_else(Vec::new, |pool| pool.worker_metrics()),
+            cpu_workers: cpu.map_or_else(Vec::new, Pool::worker_metrics),
             blocking_threads: blocking.threads,
             idle_blocking_threads: blocking.idle,
             blocking_queue_depth: blocking.queued,

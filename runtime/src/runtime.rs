@@ -2,12 +2,14 @@
 
 use std::future::Future;
 use std::io;
+use std::panic::Location;
 use std::time::Duration;
 
 use rt_scheduler::JoinHandle;
 
 use crate::context;
 use crate::dispatcher::Dispatcher;
+use crate::handle::box_if_large;
 use crate::metrics::RuntimeMetrics;
 
 pub use crate::builder::Builder;
@@ -79,7 +81,7 @@ impl Runtime {
     /// If this thread already runs futures: in a task, or inside another `block_on`.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.handle.block_on(future)
+        box_if_large!(future => self.handle.block_on_here(future))
     }
 
     /// Spawns a task onto the IO pool. See [`Handle::spawn`].
@@ -90,7 +92,8 @@ impl Runtime {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.handle.spawn(future)
+        let location = Location::caller();
+        box_if_large!(future => self.handle.spawn_at(Dispatcher::Io, future, location))
     }
 
     /// Spawns a task onto the pool that `dispatcher` names. See [`Handle::spawn_on`].
@@ -100,7 +103,8 @@ impl Runtime {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.handle.spawn_on(dispatcher, future)
+        let location = Location::caller();
+        box_if_large!(future => self.handle.spawn_at(dispatcher, future, location))
     }
 
     /// Runs a closure that may block on a thread of its own. See [`Handle::spawn_blocking`].

@@ -1,11 +1,13 @@
 //! Spawning into the current runtime.
 
 use std::future::Future;
+use std::panic::Location;
 
 use rt_scheduler::JoinHandle;
 
 use crate::context;
 use crate::dispatcher::Dispatcher;
+use crate::handle::{BOX_ABOVE, box_if_large};
 
 /// Spawns a task onto the current runtime's IO pool. See [`Handle::spawn`](crate::Handle::spawn).
 ///
@@ -48,7 +50,10 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    context::with(|handle| handle.spawn(future))
+    let location = Location::caller();
+    box_if_large!(future => {
+        context::with(|handle| handle.spawn_at(Dispatcher::Io, future, location))
+    })
 }
 
 /// Spawns a task onto the pool that `dispatcher` names. See
@@ -73,7 +78,10 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    context::with(|handle| handle.spawn_on(dispatcher, future))
+    let location = Location::caller();
+    box_if_large!(future => {
+        context::with(|handle| handle.spawn_at(dispatcher, future, location))
+    })
 }
 
 /// Runs a closure that may block on a thread of its own. See
@@ -99,7 +107,13 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    context::with(|handle| handle.spawn_blocking(job))
+    let location = Location::caller();
+    if size_of::<F>() > BOX_ABOVE {
+        let job = Box::new(job);
+        context::with(|handle| handle.spawn_blocking_at(job, location))
+    } else {
+        context::with(|handle| handle.spawn_blocking_at(job, location))
+    }
 }
 
 /// Runs a closure that may block, on this thread.

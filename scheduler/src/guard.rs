@@ -166,10 +166,8 @@ impl Looks {
     /// Keeps as many spares as were needed in the last moments.
     fn settle(&mut self, crew: &Crew, sum: &Sum, now: Instant) {
         let needs = sum.stalled.max(crew.in_place()).min(crew.serving());
-        if needs >= self.needed {
-            self.needed = needs;
-            self.needed_at = now;
-        } else if now.saturating_duration_since(self.needed_at) >= LINGER {
+        let lingered = now.saturating_duration_since(self.needed_at) >= LINGER;
+        if needs >= self.needed || lingered {
             self.needed = needs;
             self.needed_at = now;
         }

@@ -11,6 +11,14 @@
 //! who watches them), `current.rs` (the flavour without threads), `blocking.rs` (threads for calls
 //! that block).
 
+#![cfg_attr(
+    loom,
+    allow(
+        dead_code,
+        reason = "the models use the protocols, not what calls them"
+    )
+)]
+
 #[cfg(not(loom))]
 mod block_on;
 #[cfg(not(loom))]

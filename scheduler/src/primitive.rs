@@ -15,7 +15,7 @@ pub(crate) use modelled::check;
 
 pub(crate) mod sync {
     #[cfg(loom)]
-    pub(crate) use loom::sync::{Arc, atomic};
+    pub(crate) use loom::sync::atomic;
     #[cfg(not(loom))]
     pub(crate) use std::sync::{Arc, atomic};
 
@@ -23,17 +23,10 @@ pub(crate) mod sync {
     pub(crate) use super::modelled::Mutex;
     #[cfg(not(loom))]
     pub(crate) use super::native::{Mutex, assert_no_lock};
-
-    /// Models have no user code to guard.
-    #[cfg(loom)]
-    pub(crate) fn assert_no_lock() {}
 }
 
+#[cfg(not(loom))]
 pub(crate) mod cell {
-    #[cfg(loom)]
-    pub(crate) use loom::cell::UnsafeCell;
-
-    #[cfg(not(loom))]
     pub(crate) use super::native::UnsafeCell;
 }
 

@@ -104,11 +104,19 @@ impl Token {
     }
 
     /// Sleeps until [`wake`](Token::wake), or for no reason.
+    #[expect(
+        clippy::unused_self,
+        reason = "a thread waits at its own token; the model's needs it"
+    )]
     pub(crate) fn wait(&self) {
         thread::park();
     }
 
     /// As [`wait`](Token::wait), for `timeout` at most.
+    #[expect(
+        clippy::unused_self,
+        reason = "a thread waits at its own token; the model's needs it"
+    )]
     pub(crate) fn wait_timeout(&self, timeout: Duration) {
         thread::park_timeout(timeout);
     }

@@ -392,6 +392,6 @@ impl std::fmt::Debug for Header {
             .field("id", &self.id)
             .field("state", &self.state.describe())
             .field("spawned_at", &format_args!("{}", self.location))
-            .finish()
+            .finish_non_exhaustive()
     }
 }

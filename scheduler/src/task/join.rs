@@ -12,7 +12,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
 use super::Id;
@@ -157,7 +157,7 @@ impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinHandle")
             .field("task", self.task.header())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -191,7 +191,7 @@ impl fmt::Debug for AbortHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AbortHandle")
             .field("task", self.task.header())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -247,7 +247,9 @@ impl JoinError {
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
         match self.kind {
             // A mutex is poisoned by a panic of its holder; this one is never locked.
-            Kind::Panic(payload) => Ok(payload.into_inner().unwrap_or_else(|e| e.into_inner())),
+            Kind::Panic(payload) => {
+                Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))
+            }
             Kind::Cancelled => Err(self),
         }
     }
@@ -262,7 +264,7 @@ impl JoinError {
         let Kind::Panic(payload) = &self.kind else {
             return None;
         };
-        let payload = payload.lock().unwrap_or_else(|e| e.into_inner());
+        let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
         let text = payload
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned());

@@ -115,7 +115,7 @@ pub(crate) enum Join {
 impl State {
     /// Scheduled, with a handle, and three references: owner list, handle, first `Runnable`.
     pub(crate) fn new() -> Self {
-        State(AtomicUsize::new(SCHEDULED | JOIN_INTEREST | 3 * REF))
+        State(AtomicUsize::new(SCHEDULED | JOIN_INTEREST | (3 * REF)))
     }
 
     /// Takes the right to the future for the holder of the `Runnable`.

@@ -212,6 +212,7 @@ fn a_dropped_handle_leaves_the_output_to_exactly_one() {
         // SAFETY: both threads are done.
         task.output
             .with(|output| unsafe { assert_eq!(*output, None) });
+        // SAFETY: as above.
         task.join_waker.with(|waker| unsafe { assert!(!*waker) });
     });
 }
