@@ -291,6 +291,10 @@ impl Queues for RootAndQueues<'_> {
     fn local_work(&self) -> bool {
         self.worker.local_work()
     }
+
+    fn worth_sharing(&self) -> bool {
+        false
+    }
 }
 
 impl Drop for CurrentThread {

@@ -90,7 +90,10 @@ impl Looks {
         let now = Instant::now();
         let sum = self.survey(crew, now);
         let parked = crew.shared.parking.idle.parked();
-        if parked == 0 && crew.shared.any_work() {
+        if parked > 0 && crew.shared.any_work() {
+            // A worker thought that its queue was not worth a wake-up, and has a long poll now.
+            crew.shared.parking.notify();
+        } else if parked == 0 && crew.shared.any_work() {
             if !crew.shared.injector.is_empty() {
                 crew.shared.urgent.store(true, Relaxed);
             }

@@ -69,6 +69,9 @@ pub(crate) trait Queues {
 
     /// Whether the calling worker has a task of its own.
     fn local_work(&self) -> bool;
+
+    /// Whether the calling worker has more than it should run alone.
+    fn worth_sharing(&self) -> bool;
 }
 
 /// The sleeping side of one pool.
@@ -199,7 +202,7 @@ impl Parking {
                 let _ = self.idle.retract(me, true);
                 return true;
             }
-            self.sleep(me);
+            self.sleep(me, queues);
             if queues.local_work() {
                 return !self.idle.retract(me, false);
             }
@@ -209,15 +212,15 @@ impl Parking {
         }
     }
 
-    fn sleep(&self, me: usize) {
+    fn sleep(&self, me: usize, queues: &impl Queues) {
         match &self.poller {
-            Some(poller) if poller.gate.try_take(Owner::Worker) => self.lead(me, poller),
+            Some(poller) if poller.gate.try_take(Owner::Worker) => self.lead(me, poller, queues),
             _ => self.parkers[me].wait(),
         }
     }
 
     /// Blocks in the driver. The caller has just taken the gate.
-    fn lead(&self, me: usize, poller: &Poller) {
+    fn lead(&self, me: usize, poller: &Poller, queues: &impl Queues) {
         let parker = &self.parkers[me];
         if !parker.begin(LEADING) {
             poller.gate.release();
@@ -234,7 +237,7 @@ impl Parking {
             return;
         }
         poller.gate.release();
-        if poller.driver.dispatch(me) > 1 {
+        if poller.driver.dispatch(me) > 1 && queues.worth_sharing() {
             self.notify();
         }
     }

@@ -129,6 +129,8 @@ pub(crate) struct Shared {
     /// The last worker has left; see the module's shutdown.
     drained: AtomicBool,
     polls_io: bool,
+    /// A guard looks after the workers.
+    pub(crate) guarded: bool,
     pub(crate) global_interval: u32,
     pub(crate) event_interval: u32,
 }
@@ -340,6 +342,7 @@ impl Pool {
             .map(|seat| CachePadded::new(Remote::new(&seat.queues)));
         let shared = Arc::new(Shared {
             polls_io: driver.is_some(),
+            guarded,
             remotes: remotes.collect(),
             parking: Parking::new(workers, places, driver, guarded),
             injector: CachePadded::new(Injector::new()),

@@ -15,10 +15,16 @@
 //! # Waking others
 //!
 //! A push into the slot wakes nobody. A push into the local queue does, through
-//! [`Parking::notify`](crate::parking::Parking::notify), unless somebody searches already.
+//! [`Parking::notify`](crate::parking::Parking::notify), if what waits there is worth it: a wake-up
+//! costs both sides tens of microseconds, and a queue of short polls is empty before the other
+//! worker has come. So the queue's length times the mean poll time, of which one poll in
+//! [`Shared::global_interval`] is a sample, is held against [`WORTH_WAKING_NS`]. That is a guess
+//! about the future; where it is wrong, because a long poll came between, the guard sees at its next
+//! tick that tasks wait beside a sleeper, and wakes it. A pool without a guard wakes always.
 
 use std::cell::Cell;
 use std::fmt;
+use std::time::Instant;
 
 use crossbeam_deque::Worker as Deque;
 
@@ -52,6 +58,12 @@ enum Dispatch {
     Injector,
 }
 
+/// A queue that takes its worker this long is worth a wake-up: three times what one costs.
+const WORTH_WAKING_NS: u64 = 50_000;
+
+/// What a poll is thought to take before any was measured: long, so that the first tasks spread.
+const FIRST_GUESS_NS: u64 = 100_000;
+
 /// One worker's own end of its queues. It stays on one thread at a time.
 pub(crate) struct Local {
     shared: Arc<Shared>,
@@ -70,6 +82,10 @@ pub(crate) struct Local {
     since_harvest: Cell<u32>,
     lifo_runs: Cell<u32>,
     urgent_runs: Cell<u32>,
+    /// The mean poll time, as far as it is known.
+    mean_poll_ns: Cell<u64>,
+    /// The next poll is a sample of it.
+    sampling: Cell<bool>,
     rng: Rng,
 }
 
@@ -96,6 +112,8 @@ impl Local {
             since_harvest: Cell::new(0),
             lifo_runs: Cell::new(0),
             urgent_runs: Cell::new(0),
+            mean_poll_ns: Cell::new(FIRST_GUESS_NS),
+            sampling: Cell::new(false),
             rng: Rng::new(seed),
         }
     }
@@ -141,7 +159,9 @@ impl Local {
             Dispatch::No => {
                 if let Some(previous) = self.remote().slot.put(task) {
                     self.queue().push(previous);
-                    self.shared.parking.notify();
+                    if self.worth_sharing() {
+                        self.shared.parking.notify();
+                    }
                 }
             }
             Dispatch::Local => self.queue().push(task),
@@ -186,7 +206,11 @@ impl Local {
         let remote = self.remote();
         remote.stats.polls.add(1);
         remote.runs(&task);
-        let again = coop::with_budget(|| task.run());
+        let again = if self.sampling.replace(false) {
+            self.run_timed(task)
+        } else {
+            coop::with_budget(|| task.run())
+        };
         let yielding = self.yielding.replace(false);
         if let Some(task) = again {
             // Nobody is woken for it: this worker runs it as soon as it has nothing better.
@@ -198,16 +222,28 @@ impl Local {
         }
     }
 
+    /// Runs a task and takes its time into the mean: an eighth new, seven eighths old.
+    #[cold]
+    fn run_timed(&self, task: Runnable) -> Option<Runnable> {
+        let start = Instant::now();
+        let again = coop::with_budget(|| task.run());
+        let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX / 8);
+        let mean = self.mean_poll_ns.get();
+        self.mean_poll_ns.set(mean - mean / 8 + took / 8);
+        again
+    }
+
     #[inline]
     fn next(&self) -> Option<Runnable> {
         let tick = self.ticks.get().wrapping_add(1);
         self.ticks.set(tick);
         self.since_harvest
             .set(self.since_harvest.get().saturating_add(1));
-        if tick.is_multiple_of(self.shared.global_interval)
-            && let Some(task) = self.shared.pop_injected()
-        {
-            return Some(task);
+        if tick.is_multiple_of(self.shared.global_interval) {
+            self.sampling.set(true);
+            if let Some(task) = self.shared.pop_injected() {
+                return Some(task);
+            }
         }
         if self.since_harvest.get() >= self.shared.event_interval {
             self.look_around();
@@ -252,7 +288,7 @@ impl Local {
         let woken = self.shared.parking.harvest(self.index);
         self.dispatch.set(Dispatch::No);
         self.remote().stats.harvested.add(woken as u64);
-        if woken > 0 && self.queue().len() > 1 {
+        if woken > 0 && self.worth_sharing() {
             self.shared.parking.notify();
         }
         woken > 0
@@ -378,6 +414,11 @@ impl Queues for Local {
 
     fn local_work(&self) -> bool {
         !self.queue().is_empty() || !self.remote().slot.is_empty() || !self.yielded().is_empty()
+    }
+
+    fn worth_sharing(&self) -> bool {
+        let tasks = self.queue().len() as u64;
+        !self.shared.guarded || tasks * self.mean_poll_ns.get() >= WORTH_WAKING_NS
     }
 }
 

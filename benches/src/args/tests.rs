@@ -1,3 +1,5 @@
+//! What each command line means, and which ones are refused.
+
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! Bucket edges, and quantiles against the true ones.
+
 use super::{BUCKETS, Histogram, bucket, upper_edge};
 
 #[test]

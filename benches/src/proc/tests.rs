@@ -1,3 +1,5 @@
+//! Reading the files of `/proc`, on lines written for the purpose and on this process.
+
 use super::{Machine, Others, Usage, cpu_seconds, field, machine, threads};
 
 #[test]

@@ -1,3 +1,5 @@
+//! Children that answer, answer wrongly, babble or end.
+
 use std::process::Command;
 
 use super::{Failure, Found, Process, found};

@@ -1,3 +1,5 @@
+//! Medians and ranges of small samples.
+
 use super::{Spread, median};
 
 #[test]

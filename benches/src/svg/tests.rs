@@ -1,3 +1,5 @@
+//! The order of the bars, and that a chart is well formed.
+
 use super::{Panel, chart};
 use crate::table::{Against, Budget, Row};
 use crate::verdict::{Entry, Finding};

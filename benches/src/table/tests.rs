@@ -1,3 +1,5 @@
+//! The table of benches agrees with itself and with the peers there are.
+
 use std::collections::HashSet;
 
 use super::{Against, BENCHES, Budget, Kind, select};

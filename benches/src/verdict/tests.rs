@@ -1,3 +1,5 @@
+//! Which figures hold a budget, and which do not.
+
 use super::{Entry, Finding, figure};
 use crate::table::{Against, Budget, Row};
 

@@ -37,6 +37,7 @@ struct Fake {
     changed: Condvar,
     /// What each thread has polled and not yet dispatched.
     polled: [AtomicUsize; 3],
+    dispatched: AtomicUsize,
     world: OnceLock<Weak<World>>,
     /// Touched by every poll: loom reports two at once, or one that does not see the one before.
     owned: UnsafeCell<()>,
@@ -71,6 +72,7 @@ impl Driver for Shared {
 
     fn dispatch(&self, buffer: usize) -> usize {
         let events = self.0.polled[buffer].swap(0, Relaxed);
+        let before = self.0.dispatched.fetch_add(events, Relaxed);
         let world = self
             .0
             .world
@@ -82,6 +84,9 @@ impl Driver for Shared {
         } else if events > 0 {
             world.injector.fetch_add(events, AcqRel);
             world.parking.notify();
+        }
+        if events > 0 && before + events == 2 {
+            world.release();
         }
         events
     }
@@ -109,6 +114,10 @@ impl Queues for View<'_> {
 
     fn local_work(&self) -> bool {
         self.0.locals[self.1].load(Relaxed) > 0
+    }
+
+    fn worth_sharing(&self) -> bool {
+        self.0.locals[self.1].load(Relaxed) > 1
     }
 }
 
@@ -138,6 +147,7 @@ fn world(workers: usize, total: usize, polling: Polling) -> (Plain<World>, Plain
             AtomicUsize::new(0),
             AtomicUsize::new(0),
         ],
+        dispatched: AtomicUsize::new(0),
         world: OnceLock::new(),
         owned: UnsafeCell::new(()),
     });
@@ -308,11 +318,37 @@ fn a_lone_leader_is_kicked() {
 /// A submission finds the leader as it is asked to hand the gate back: its task runs.
 #[test]
 fn a_recalled_leader_runs_what_it_was_woken_for() {
-    check(2, || {
-        let (world, _fake) = world(1, 2, Polling::Guarded);
+    check(1, || {
+        let (world, fake) = world(1, 2, Polling::Guarded);
         let threads = start(&world, 1, World::finish_one);
+        fake.event();
+        let poller = world.parking.poller.as_ref().expect("a guarded world");
+        // Long enough for the guard to get there in many of the interleavings.
+        for _ in 0..8 {
+            if poller.recall.load(Relaxed) {
+                break;
+            }
+            thread::yield_now();
+        }
         world.submit();
-        world.submit();
+        join(threads);
+    });
+}
+
+/// The only worker is stuck in an event's task until another event is handed out: the guard polls.
+#[test]
+fn io_lives_while_every_worker_is_stuck() {
+    check(2, || {
+        let (world, fake) = world(1, 2, Polling::Guarded);
+        let threads = start(&world, 1, |world| {
+            if world.done.fetch_add(1, AcqRel) == 0 {
+                world.get_stuck();
+            } else {
+                world.parking.close();
+            }
+        });
+        fake.event();
+        fake.event();
         join(threads);
     });
 }

@@ -1,3 +1,5 @@
+//! Answers that come in pieces, and answers that are wrong.
+
 use super::{Progress, Protocol};
 
 fn request(connection: u32, sequence: u32) -> Vec<u8> {

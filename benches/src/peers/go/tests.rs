@@ -1,3 +1,5 @@
+//! Where the Go toolchain lies, read from a package listing.
+
 use std::path::PathBuf;
 
 use super::in_package;

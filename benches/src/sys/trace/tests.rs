@@ -1,3 +1,5 @@
+//! Telling, from outside, a process that makes system calls from one that makes none.
+
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
