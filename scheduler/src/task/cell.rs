@@ -305,9 +305,15 @@ impl TaskRef {
         }
     }
 
-    /// Publishes the output, tells the handle, and leaves the owner list.
+    /// Leaves the owner list, publishes the output, and tells the handle.
     fn complete(self) {
         let header = self.header();
+        // The owner list's reference and this one go in one step.
+        let refs = 1 + usize::from(header.shard.remove(self.0));
+        if header.state.complete_quietly(refs) {
+            mem::forget(self);
+            return;
+        }
         let Completed {
             wake_joiner,
             drop_output,
@@ -325,11 +331,8 @@ impl TaskRef {
                 }
             });
         }
-        // The owner list's reference and this one go in one step.
-        let listed = header.shard.remove(self.0);
-        let header = self.into_raw();
         // SAFETY: `self` was counted, and so was the list's reference if it was still listed.
-        unsafe { drop_refs(header, 1 + usize::from(listed)) };
+        unsafe { drop_refs(self.into_raw(), refs) };
     }
 
     /// Asks for the task's end; it happens where the task runs.

@@ -26,7 +26,7 @@
 //! * **T4** The join waker's cell is the handle's while `JOIN_WAKER` is clear and the completing
 //!   thread's once `COMPLETE` was set while `JOIN_WAKER` was.
 //! * **T5** The memory lives while the count is not 0. The count holds one for the owner list until
-//!   the task is complete, one for the handle, one for each `Runnable`, one for each waker.
+//!   the task leaves it to become complete, one for the handle, one for each `Runnable`, one for each waker.
 //!
 //! # Orderings
 //!
@@ -167,6 +167,20 @@ impl State {
             wake_joiner: before & JOIN_WAKER != 0,
             drop_output: before & JOIN_INTEREST == 0,
         }
+    }
+
+    /// As [`complete`](State::complete), and gives up `count` references in the same step, if that
+    /// leaves nothing to its caller: a handle wants the output and does not wait yet. It then holds
+    /// the reference that is left.
+    #[must_use = "`false`: nothing has changed"]
+    pub(crate) fn complete_quietly(&self, count: usize) -> bool {
+        let seen = self.0.load(Relaxed);
+        if seen & (JOIN_INTEREST | JOIN_WAKER) != JOIN_INTEREST {
+            return false;
+        }
+        debug_assert!(seen & RUNNING != 0 && seen & COMPLETE == 0 && seen / REF > count);
+        let next = (seen ^ (RUNNING | COMPLETE)) - count * REF;
+        self.0.compare_exchange(seen, next, AcqRel, Relaxed).is_ok()
     }
 
     /// Records a wake. `Push` obliges the caller to find a reference for the `Runnable`.

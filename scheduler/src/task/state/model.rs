@@ -87,6 +87,10 @@ impl Task {
         // SAFETY: the caller holds RUNNING and the task is not complete: the place is ours.
         self.output
             .with_mut(|output| unsafe { *output = Some(value) });
+        // The owner list's reference goes with the completion, if that is all there is to do.
+        if self.state.complete_quietly(1) {
+            return;
+        }
         let Completed {
             wake_joiner,
             drop_output,
