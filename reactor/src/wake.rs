@@ -1,5 +1,6 @@
 //! Running wakers: always after the locks are released, first in first out.
 
+use std::any::Any;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
@@ -19,9 +20,16 @@ pub(crate) fn wake_all(wakers: &mut Vec<Waker>) -> usize {
     let count = wakers.len();
     for waker in wakers.drain(..) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-            // Dropping the payload would run foreign code once more.
-            mem::forget(payload);
+            discard(payload);
         }
     }
     count
+}
+
+/// Drops what a panic carried. That is foreign code once more; what it may throw in turn is leaked,
+/// as somewhere it must end.
+fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(again);
+    }
 }
