@@ -78,7 +78,8 @@ pub(crate) struct Local {
     yielding: Cell<bool>,
     dispatch: Cell<Dispatch>,
     searching: Cell<bool>,
-    ticks: Cell<u32>,
+    /// Turns until the injector goes first again.
+    until_global: Cell<u32>,
     since_harvest: Cell<u32>,
     lifo_runs: Cell<u32>,
     urgent_runs: Cell<u32>,
@@ -108,7 +109,7 @@ impl Local {
             yielding: Cell::new(false),
             dispatch: Cell::new(Dispatch::No),
             searching: Cell::new(false),
-            ticks: Cell::new(0),
+            until_global: Cell::new(0),
             since_harvest: Cell::new(0),
             lifo_runs: Cell::new(0),
             urgent_runs: Cell::new(0),
@@ -235,11 +236,12 @@ impl Local {
 
     #[inline]
     fn next(&self) -> Option<Runnable> {
-        let tick = self.ticks.get().wrapping_add(1);
-        self.ticks.set(tick);
+        let until_global = self.until_global.get();
+        self.until_global.set(until_global.wrapping_sub(1));
         self.since_harvest
             .set(self.since_harvest.get().saturating_add(1));
-        if tick.is_multiple_of(self.shared.global_interval) {
+        if until_global == 0 {
+            self.until_global.set(self.shared.global_interval - 1);
             self.sampling.set(true);
             if let Some(task) = self.shared.pop_injected() {
                 return Some(task);

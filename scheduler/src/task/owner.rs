@@ -34,6 +34,8 @@ pub(crate) trait Schedule: Send + Sync {
 /// One owner list of one pool.
 pub(crate) struct Shard {
     pub(crate) pool: Arc<dyn Schedule>,
+    /// The address of the pool, to compare: from the `Arc` it would have to be computed.
+    pool_id: *const (),
     list: Mutex<List>,
 }
 
@@ -48,9 +50,15 @@ struct List {
 // SAFETY: the list's pointers are counted references to tasks, and `TaskRef` is `Send`.
 unsafe impl Send for List {}
 
+// SAFETY: `pool_id` is compared and never followed; the other fields are `Send` and `Sync`.
+unsafe impl Send for Shard {}
+// SAFETY: as above.
+unsafe impl Sync for Shard {}
+
 impl Shard {
     pub(crate) fn new(pool: Arc<dyn Schedule>) -> Arc<Self> {
         Arc::new(Shard {
+            pool_id: Arc::as_ptr(&pool).cast(),
             pool,
             list: Mutex::new(List::default()),
         })
@@ -59,7 +67,7 @@ impl Shard {
     /// The address that tells this list's pool from others.
     #[inline]
     pub(crate) fn pool_id(&self) -> *const () {
-        Arc::as_ptr(&self.pool).cast()
+        self.pool_id
     }
 
     /// Adds a task and keeps one of its references. `false`, and nothing kept, once closed.
