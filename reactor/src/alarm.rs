@@ -10,12 +10,13 @@
 //!   its deadline: if it is earlier than `armed`, lock the alarm, look again, set the timerfd.
 //! * **fire** (whoever got the timer's event): [`Alarm::went_off`] **first**, which makes `armed`
 //!   `NEVER`; then take the due entries out of each wheel under its lock; then `ensure` the
-//!   earliest that is left.
+//!   earliest that is left, or a moment later if others have just fired (see `timers.rs`).
 //!
 //! # Invariants
 //!
 //! * **A1** Whenever no insert and no fire is under way, `armed` is not later than any linked
-//!   entry, and the timerfd expires at `armed` or has an event that nobody has fired for.
+//!   entry (but for that moment), and the timerfd expires at `armed` or has an event that nobody
+//!   has fired for.
 //! * **A2** `armed` is written, and the timerfd set, under the lock only.
 //!
 //! Take an entry, and the last fire that went off. If the entry was linked before that fire had

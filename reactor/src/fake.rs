@@ -15,6 +15,7 @@ use crate::primitive::sync::atomic::AtomicU64;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 
 pub(crate) const IN: u32 = 0x1;
+pub(crate) const PRI: u32 = 0x2;
 pub(crate) const OUT: u32 = 0x4;
 pub(crate) const ERR: u32 = 0x8;
 pub(crate) const HUP: u32 = 0x10;

@@ -51,7 +51,7 @@
 //! 2. If its deadline is earlier than what the *alarm* (a timerfd in the epoll set) is armed for, the
 //!    thread that links it sets the alarm anew. That wakes nobody.
 //! 3. The alarm is an event like others. Its dispatch takes what is due out of all wheels, wakes, and
-//!    arms the alarm for what is left.
+//!    arms the alarm for what is left. Timers that follow each other closely share alarms.
 //! 4. Dropping a timer takes it out of its wheel, in constant time and without a system call.
 //!
 //! # What holds everywhere

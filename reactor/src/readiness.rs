@@ -19,7 +19,9 @@
 //!   survive a short transfer, since its bytes and the end behind them may have come in one edge.
 //!   A call that would have blocked proves them wrong and takes them away too, as with a FIFO
 //!   whose next writer has come; only when everything is over (both closed, and an error) they
-//!   stay. [`SHUT_DOWN`] is set once, by the reactor.
+//!   stay. [`PRIORITY`] says that urgent data has come. A read stops where it lies in the stream, so
+//!   from then on a short read no longer proves that there was no more: the bytes behind the mark
+//!   may have come in the same edge. [`SHUT_DOWN`] is set once, by the reactor.
 //!
 //! # Orderings
 //!
@@ -46,6 +48,7 @@ pub(crate) const WRITABLE: u8 = 1 << 1;
 pub(crate) const READ_CLOSED: u8 = 1 << 2;
 pub(crate) const WRITE_CLOSED: u8 = 1 << 3;
 pub(crate) const ERROR: u8 = 1 << 4;
+const PRIORITY: u8 = 1 << 5;
 const SHUT_DOWN: u8 = 1 << 7;
 
 /// All bits of a stream that is over in both directions, by an error.
@@ -87,6 +90,9 @@ pub(crate) const fn bits_of(flags: u32) -> u8 {
     let mut bits = 0;
     if flags & sys::IN != 0 {
         bits |= READABLE;
+    }
+    if flags & sys::PRI != 0 {
+        bits |= READABLE | PRIORITY;
     }
     if flags & sys::OUT != 0 {
         bits |= WRITABLE;
@@ -147,9 +153,13 @@ impl Word {
     }
 
     /// After a transfer that reached the end of what there was: `ready` no longer holds for the
-    /// direction, unless an event came since or the stream is closed.
+    /// direction, unless an event came since, the stream is closed, or a read may have stopped at
+    /// an urgent mark.
     pub(crate) fn clear(&self, ready: Ready, direction: Direction) {
-        self.take_away(ready, |_| direction.open());
+        self.take_away(ready, |bits| match direction {
+            Direction::Read if bits & PRIORITY != 0 => 0,
+            _ => direction.open(),
+        });
     }
 
     /// After a call that would have blocked: nothing of `ready` holds for the direction, unless an

@@ -101,6 +101,8 @@ impl Source {
     /// forgotten: the bytes and the end behind them may have come in one event, and there will be
     /// no other.
     ///
+    /// Nor does anything happen once urgent data has come to a stream: a read stops at its mark.
+    ///
     /// Sound for files where a short transfer proves that there was no more, such as TCP streams
     /// and pipes. It does not for datagrams, nor for Unix streams that carry descriptors.
     pub fn clear(&self, ready: Ready, direction: Direction) {

@@ -18,7 +18,7 @@ mod eventfd;
 mod tests;
 mod timerfd;
 
-pub(crate) use epoll::{Buffer, EDGE, ERR, Epoll, HUP, IN, OUT, RDHUP};
+pub(crate) use epoll::{Buffer, EDGE, ERR, Epoll, HUP, IN, OUT, PRI, RDHUP};
 pub(crate) use eventfd::EventFd;
 pub(crate) use timerfd::TimerFd;
 

@@ -1,3 +1,5 @@
+//! When the alarm is set anew, and when it is left as it is.
+
 use super::Alarm;
 use crate::clock::Clock;
 use crate::deadline::Deadline;

@@ -1,3 +1,5 @@
+//! The manual clock, and the coarse one against the exact one.
+
 use std::time::Duration;
 
 use super::{COARSE_LAG, Clock, base};

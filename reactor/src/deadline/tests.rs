@@ -1,3 +1,5 @@
+//! Arithmetic at the ends of the scale, and the way to an `Instant` and back.
+
 use std::time::{Duration, Instant};
 
 use super::Deadline;

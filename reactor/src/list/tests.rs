@@ -1,3 +1,5 @@
+//! The list against a queue of std that does the same.
+
 #![expect(unsafe_code, reason = "the list's operations are unsafe to call")]
 
 use std::collections::VecDeque;

@@ -1,7 +1,9 @@
+//! Whole rounds against the real kernel: kicks, timers, shutdown, several threads.
+
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread;
@@ -137,6 +139,62 @@ fn thousands_of_timers_fire_once_each() {
     assert_eq!(drive.reactor.timers_fired(), waiting as u64);
     assert_eq!(drive.reactor.live_timers(), 0);
     assert!(drive.reactor.next_deadline().is_never());
+}
+
+/// Polls a timer in the first wheel once.
+fn start(reactor: &Reactor, timer: Pin<&mut Timer>, probe: &Probe) -> Poll<()> {
+    let wheel = reactor.wheel(0);
+    let waker = probe.waker();
+    timer.poll(&mut Context::from_waker(&waker), || Arc::clone(wheel))
+}
+
+#[test]
+fn a_timer_shortly_behind_others_waits_for_the_next_alarm() {
+    let mut drive = Drive::new();
+    let rest = Duration::from_micros(50);
+    let mut seen = false;
+    // On a machine that is slow at the moment, both are due at once.
+    while !seen {
+        let probe = Probe::new();
+        let first = Deadline::after(Duration::from_millis(2));
+        let behind = first.saturating_add(Duration::from_micros(20));
+        let mut timers = [first, behind].map(|deadline| Box::pin(Timer::new(deadline)));
+        let pending = timers
+            .each_mut()
+            .map(|timer| start(&drive.reactor, timer.as_mut(), &probe).is_pending());
+        if pending != [true; 2] {
+            continue;
+        }
+        assert_eq!(drive.reactor.next_deadline(), first);
+        drive.turn();
+        seen = probe.wakes() == 1;
+        if seen {
+            let next = drive.reactor.next_deadline();
+            assert!(next >= first.saturating_add(rest) && next <= Deadline::after(rest));
+        }
+        while probe.wakes() < 2 {
+            drive.turn();
+        }
+    }
+}
+
+#[test]
+fn a_timer_that_no_other_precedes_closely_has_an_alarm_of_its_own() {
+    let mut drive = Drive::new();
+    let probe = Probe::new();
+    let [mut first, mut far] = [Duration::from_millis(2), Duration::from_mins(1)]
+        .map(|duration| Box::pin(Timer::new(Deadline::after(duration))));
+    assert!(start(&drive.reactor, far.as_mut(), &probe).is_pending());
+    let _ = start(&drive.reactor, first.as_mut(), &probe);
+    while !first.is_elapsed() {
+        drive.turn();
+    }
+    assert_eq!(drive.reactor.next_deadline(), far.deadline());
+    // And so has one that is made only now, however short.
+    let mut short = pin!(Timer::new(Deadline::after(Duration::from_micros(20))));
+    if start(&drive.reactor, short.as_mut(), &probe).is_pending() {
+        assert_eq!(drive.reactor.next_deadline(), short.deadline());
+    }
 }
 
 #[test]

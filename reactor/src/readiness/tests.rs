@@ -1,14 +1,18 @@
+//! What each event and each clear does to the word, in one thread.
+
 use super::{
-    ERROR, READ_CLOSED, READABLE, Snapshot, TICK_MASK, WRITABLE, WRITE_CLOSED, Word, bits_of,
+    ERROR, PRIORITY, READ_CLOSED, READABLE, Snapshot, TICK_MASK, WRITABLE, WRITE_CLOSED, Word,
+    bits_of,
 };
 use crate::interest::{Direction, Interest};
-use crate::sys::{ERR, HUP, IN, OUT, RDHUP};
+use crate::sys::{ERR, HUP, IN, OUT, PRI, RDHUP};
 
 const BOTH: Interest = Interest::READABLE.add(Interest::WRITABLE);
 
 #[test]
 fn each_kernel_flag_reaches_the_directions_it_concerns() {
     assert_eq!(bits_of(IN), READABLE);
+    assert_eq!(bits_of(PRI), READABLE | PRIORITY);
     assert_eq!(bits_of(OUT), WRITABLE);
     assert_eq!(bits_of(RDHUP), READABLE | READ_CLOSED);
     let all = READABLE | WRITABLE | READ_CLOSED | WRITE_CLOSED;
@@ -53,6 +57,22 @@ fn the_end_of_a_stream_survives_a_short_transfer() {
         word.ready(BOTH).is_empty(),
         "a call that blocks proves that it is not over"
     );
+}
+
+#[test]
+fn after_urgent_data_only_a_read_that_would_block_clears() {
+    let word = Word::new();
+    assert!(word.set(0, bits_of(IN | PRI | OUT)));
+    for _ in 0..2 {
+        word.clear(word.ready(BOTH), Direction::Read);
+        assert!(word.ready(BOTH).is_readable());
+        word.clear_would_block(word.ready(BOTH), Direction::Read);
+        assert!(!word.ready(BOTH).is_readable());
+        // The mark may still lie ahead, behind bytes that were lost on the way.
+        assert!(word.set(0, bits_of(IN)));
+    }
+    word.clear(word.ready(BOTH), Direction::Write);
+    assert!(!word.ready(BOTH).is_writable());
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! How entries are reused, and that nothing of one source reaches the next.
+
 use std::task::Context;
 
 use super::{Registry, Token};

@@ -1,3 +1,5 @@
+//! Where each index lies, and that elements never move.
+
 use super::{CAPACITY, CHUNKS, FIRST, Slab, locate};
 
 #[test]

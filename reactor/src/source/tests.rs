@@ -1,3 +1,7 @@
+//! Sources on real pipes and sockets: who is woken by what, and what stays known.
+
+#![expect(unsafe_code, reason = "std cannot send urgent data")]
+
 use std::fs::File;
 use std::io::{self, Read, Write, pipe};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -26,6 +30,14 @@ fn unix_pair() -> (UnixStream, UnixStream) {
     let (near, far) = UnixStream::pair().unwrap();
     near.set_nonblocking(true).unwrap();
     (near, far)
+}
+
+/// Sends a byte as TCP's urgent data.
+fn send_urgent(to: &TcpStream, byte: u8) {
+    let start = (&raw const byte).cast();
+    // SAFETY: `start` is valid for the one byte.
+    let sent = unsafe { libc::send(to.as_raw_fd(), start, 1, libc::MSG_OOB) };
+    assert_eq!(sent, 1);
 }
 
 /// Reads as a task would: waits, tries, clears.
@@ -101,6 +113,31 @@ fn bytes_and_the_end_in_one_edge_are_both_seen() {
     let mut buffer = [0; 64];
     assert_eq!(read(&mut drive, &source, &near, &mut buffer), 4);
     assert_eq!(read(&mut drive, &source, &near, &mut buffer), 0);
+}
+
+#[test]
+fn bytes_behind_an_urgent_one_are_not_forgotten() {
+    let mut drive = Drive::new();
+    let (near, mut far) = tcp_pair();
+    let source = drive.reactor.register(near.as_fd()).unwrap();
+    drive.turn();
+    for _ in 0..2 {
+        far.write_all(b"abc").unwrap();
+        send_urgent(&far, b'!');
+        far.write_all(b"def").unwrap();
+        // All of it is one event. The first read stops where the urgent byte was.
+        let mut buffer = [0; 64];
+        assert_eq!(read(&mut drive, &source, &near, &mut buffer), 3);
+        assert_eq!(read(&mut drive, &source, &near, &mut buffer), 3);
+        assert_eq!(buffer[..3], *b"def");
+    }
+    // The mark does not keep the source ready for ever.
+    drive.glance();
+    let ready = source.now(Interest::READABLE);
+    let error = (&near).read(&mut [0; 8]).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+    source.clear_would_block(ready, Direction::Read);
+    assert!(!source.now(BOTH).is_readable());
 }
 
 #[test]

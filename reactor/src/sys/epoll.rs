@@ -11,6 +11,8 @@ use super::{check, own, retry};
 
 /// Something can be read.
 pub(crate) const IN: u32 = libc::EPOLLIN.cast_unsigned();
+/// Something urgent has come, which a read may stop at.
+pub(crate) const PRI: u32 = libc::EPOLLPRI.cast_unsigned();
 /// Something can be written.
 pub(crate) const OUT: u32 = libc::EPOLLOUT.cast_unsigned();
 /// The peer will send no more.

@@ -1,3 +1,5 @@
+//! What the rest relies on the kernel for, asked of the kernel itself.
+
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::thread::JoinHandleExt;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! A timer in the hands of its owner: polled, reset, dropped, moved, and raced with the reactor.
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;

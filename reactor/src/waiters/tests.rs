@@ -1,3 +1,5 @@
+//! Slots and list: whose waker is kept, who is woken, and in which order.
+
 #![expect(unsafe_code, reason = "a waiter's contract is the caller's to keep")]
 
 use std::sync::{Arc, Mutex};

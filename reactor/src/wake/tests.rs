@@ -1,3 +1,5 @@
+//! The order of a batch of wakers, and one in it that panics.
+
 use std::sync::{Arc, Mutex};
 
 use super::wake_all;

@@ -271,6 +271,26 @@ async fn writing_to_a_peer_that_is_gone_is_an_error_and_no_signal() {
 }
 
 #[rt_macros::test(crate = "crate")]
+async fn bytes_behind_an_urgent_one_are_not_forgotten() {
+    let (near, far) = pair().await;
+    far.write_all(b"abc").await.unwrap();
+    socket2::SockRef::from(&far).send_out_of_band(b"!").unwrap();
+    far.write_all(b"def").await.unwrap();
+    // After this event there is no other, and the first read stops where the urgent byte was.
+    near.readable().await.unwrap();
+    let mut received = [0; 64];
+    let mut count = 0;
+    while count < 6 {
+        let reading = near.read(&mut received[count..]);
+        count += timeout(Duration::from_secs(30), reading)
+            .await
+            .expect("the rest is forgotten")
+            .unwrap();
+    }
+    assert_eq!(received[..count], *b"abcdef");
+}
+
+#[rt_macros::test(crate = "crate")]
 async fn several_tasks_may_read_and_none_is_forgotten() {
     let (near, far) = pair().await;
     let near = Arc::new(near);
