@@ -100,17 +100,23 @@ impl Inner {
         self.blocking.close();
     }
 
-    /// Waits for the threads to end, after [`close`](Inner::close), and then ends all waits for IO.
+    /// Waits for the threads to end, after [`close`](Inner::close).
     pub(crate) fn join(&self, limit: Option<Duration>) -> bool {
         // A limit beyond what the clock can name is no limit.
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+        // The tasks first, so that they are cancelled and see no error. From then on nobody polls:
+        // whoever still waits for IO or time, a blocking job perhaps, is told so before it is
+        // waited for.
+        if let IoPool::Threads(pool) = &self.io {
+            pool.join_polling(until);
+        }
+        self.cpu.join_polling(until);
+        self.reactor.shutdown();
         let io = match &self.io {
             IoPool::Threads(pool) => pool.join(until),
             IoPool::Current(_) => true,
         };
-        let ended = io & self.cpu.join(until) & self.blocking.join(until);
-        self.reactor.shutdown();
-        ended
+        io & self.cpu.join(until) & self.blocking.join(until)
     }
 }
 

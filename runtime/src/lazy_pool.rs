@@ -76,6 +76,10 @@ impl LazyPool {
         }
     }
 
+    pub(crate) fn join_polling(&self, until: Option<Instant>) -> bool {
+        self.pool.get().is_none_or(|pool| pool.join_polling(until))
+    }
+
     pub(crate) fn join(&self, until: Option<Instant>) -> bool {
         self.pool.get().is_none_or(|pool| pool.join(until))
     }

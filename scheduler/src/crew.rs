@@ -28,8 +28,8 @@ use crate::context;
 use crate::guard;
 use crate::pool::{Config, Shared, wind_up};
 use crate::primitive::sync::Arc;
-use crate::primitive::sync::atomic::AtomicUsize;
-use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed};
+use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
+use crate::primitive::sync::atomic::{AtomicUsize, fence};
 use crate::stats::Counter;
 use crate::task::{Runnable, Shard};
 use crate::worker::Local;
@@ -160,8 +160,20 @@ impl Crew {
 
     /// Waits until every thread has ended. `false`: the time is over.
     pub(crate) fn join(&self, until: Option<Instant>) -> bool {
+        self.join_while(until, |threads| threads.ended < threads.started)
+    }
+
+    /// As [`join`](Crew::join), but does not wait for workers that block in place: what they wait
+    /// for may be ended by the caller only after this.
+    pub(crate) fn join_polling(&self, until: Option<Instant>) -> bool {
+        self.join_while(until, |threads| {
+            threads.ended + self.in_place.load(Relaxed) < threads.started
+        })
+    }
+
+    fn join_while(&self, until: Option<Instant>, waits: impl Fn(&Threads) -> bool) -> bool {
         let mut threads = lock(&self.threads);
-        while threads.ended < threads.started {
+        while waits(&threads) {
             let Some(until) = until else {
                 threads = self
                     .ended
@@ -328,6 +340,12 @@ impl Crew {
     fn begin_in_place(self: &Arc<Self>, local: &Local) {
         let blocked = self.in_place.fetch_add(1, Relaxed) + 1;
         self.wanted.fetch_max(blocked, Relaxed);
+        // Store-then-look with `close` and `join_polling`: one of the two sees the other.
+        fence(SeqCst);
+        if self.shared.parking.is_closed() {
+            drop(lock(&self.threads));
+            self.ended.notify_all();
+        }
         self.shared.remote(local.index()).block_in_place(true);
         local.hand_over();
         if self.shared.parking.idle.parked() == 0 && self.serving() < blocked {

@@ -444,6 +444,14 @@ impl Pool {
         self.crew.join(until)
     }
 
+    /// As [`join`](Pool::join), but does not wait for workers inside [`block_in_place`]: those may
+    /// wait for something that the caller ends only afterwards.
+    ///
+    /// [`block_in_place`]: crate::block_in_place
+    pub fn join_polling(&self, until: Option<Instant>) -> bool {
+        self.crew.join_polling(until)
+    }
+
     /// Cancels what the owner lists still hold, on this thread. For pools without threads.
     pub(crate) fn cancel_all(&self) {
         wind_up(&self.crew.shards);

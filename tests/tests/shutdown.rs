@@ -519,3 +519,27 @@ fn waiting_for_time_on_a_runtime_that_is_gone_ends() {
         }
     });
 }
+
+/// A job that blocks on the runtime's clock is released when the runtime ends, not waited for.
+#[test]
+fn a_job_that_waits_for_the_runtime_does_not_hold_up_its_end() {
+    for flavour in FLAVOURS {
+        for in_place in [false, true] {
+            let _watchdog = Watchdog::new();
+            let runtime = flavour.build();
+            let handle = runtime.handle().clone();
+            let (started, running) = mpsc::channel();
+            let wait = move || {
+                started.send(()).unwrap();
+                handle.block_on(sleep(Duration::from_hours(1)));
+            };
+            if in_place {
+                runtime.spawn_on(Dispatcher::Cpu, async { rt::block_in_place(wait) });
+            } else {
+                runtime.spawn_blocking(wait);
+            }
+            running.recv().unwrap();
+            runtime.shutdown_timeout(Duration::MAX);
+        }
+    }
+}
