@@ -86,7 +86,8 @@ impl Drop for Entered {
 
 /// Marks this thread as running futures. `None` if it is marked already.
 pub(crate) fn enter() -> Option<Entered> {
-    ENTERED.with(|entered| (!entered.replace(true)).then_some(Entered(())))
+    // Lazily: an `Entered` that is not given out would clear the mark as it is dropped.
+    (!ENTERED.replace(true)).then(|| Entered(()))
 }
 
 /// Whether this thread polls futures just now, so that it must not block.

@@ -164,7 +164,11 @@ fn blocking_on_the_runtime_inside_a_task_is_refused() {
         let handle = runtime.handle().clone();
         let io = runtime.spawn({
             let handle = handle.clone();
-            async move { panic_of(|| handle.block_on(async {})) }
+            async move {
+                // A refusal must not make the next call look allowed.
+                panic_of(|| handle.block_on(async {}));
+                panic_of(|| handle.block_on(async {}))
+            }
         });
         let message = runtime.block_on(io).unwrap();
         assert!(message.contains("already running futures"), "{message}");

@@ -35,7 +35,7 @@ mod stress {
     pub(crate) mod world;
 }
 
-use stress::actors::{KINDS, actor, spawn};
+use stress::actors::{KINDS, actor, counted, spawn};
 use stress::chance::Chance;
 use stress::transfer::serve;
 use stress::watch::{Watch, say};
@@ -155,7 +155,7 @@ struct Cast {
     world: Arc<World>,
     outside: Outside,
     actors: Vec<JoinHandle<Counted>>,
-    /// Run for ever.
+    /// The echo server and the ticker, which run for ever.
     servants: Vec<JoinHandle<Counted>>,
     guests: Vec<thread::JoinHandle<()>>,
     guests_left: Arc<AtomicUsize>,
@@ -168,7 +168,7 @@ impl Round {
         phase("the beginning", PATIENCE);
         let runtime = self.build(chance);
         let handle = runtime.handle().clone();
-        let mut cast = Round::enter(&runtime, watch, chance);
+        let mut cast = self.enter(&runtime, watch, chance);
         let world = Arc::clone(&cast.world);
 
         phase("the middle", self.length + PATIENCE);
@@ -222,13 +222,18 @@ impl Round {
         builder.build().expect("a runtime")
     }
 
-    fn enter(runtime: &Runtime, watch: &Watch, chance: &mut Chance) -> Cast {
+    fn enter(&self, runtime: &Runtime, watch: &Watch, chance: &mut Chance) -> Cast {
         let _current = runtime.enter();
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its address");
-        let (world, outside) = World::new(runtime.handle(), address, chance);
+        let (world, outside) = World::new(
+            runtime.handle(),
+            self.flavour.runs_by_itself(),
+            address,
+            chance,
+        );
         let server = serve(Arc::clone(&world), listener, chance.child());
-        let ticker = tick(Arc::clone(&world), watch.ticker());
+        let ticker = counted(&world, tick(Arc::clone(&world), watch.ticker()));
         let servants = vec![spawn(&world, chance, server), runtime.spawn(ticker)];
         let part = |number: usize, chance: &mut Chance| {
             let first = KINDS[number % KINDS.len()];
@@ -305,12 +310,15 @@ fn rest(runtime: &Runtime, cast: &mut Cast) {
         for actor in cast.actors.drain(..) {
             world.check(actor.await, false);
         }
+        // What was let go may still connect.
+        let (servants, handle) = (cast.servants.len(), runtime.handle());
         until_yielding(|| cast.guests_left.load(SeqCst) == 0).await;
+        until_yielding(|| world.nobody_waits() && handle.metrics().live_tasks == servants).await;
         for servant in cast.servants.drain(..) {
             servant.abort();
             world.check(servant.await, true);
         }
-        until_yielding(|| world.nobody_waits() && is_at_rest(&runtime.metrics())).await;
+        until_yielding(|| is_at_rest(&handle.metrics())).await;
     });
 }
 
@@ -323,7 +331,7 @@ fn is_at_rest(metrics: &RuntimeMetrics) -> bool {
 }
 
 /// Must come round again and again, whatever the others do.
-async fn tick(world: Arc<World>, tell: impl Fn()) -> Counted {
+async fn tick(world: Arc<World>, tell: impl Fn()) {
     loop {
         tell();
         let start = Instant::now();

@@ -165,6 +165,12 @@ fn hooks_are_called_in_pairs_on_each_thread() {
             rt::spawn(sleep(Duration::from_millis(1))).await.unwrap();
             rt::spawn_blocking(|| ()).await.unwrap();
         });
+        // Every worker has slept at least once.
+        until(|| {
+            let metrics = runtime.metrics();
+            let mut workers = metrics.io_workers.iter().chain(&metrics.cpu_workers);
+            workers.all(|worker| worker.parks > 0)
+        });
         let metrics = runtime.metrics();
         runtime.shutdown_timeout(Duration::MAX);
         let threads = calls.threads.lock().unwrap();

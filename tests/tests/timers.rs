@@ -4,8 +4,8 @@ use std::future::{pending, poll_fn};
 use std::io;
 use std::mem;
 use std::pin::pin;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Poll;
 use std::thread;
@@ -116,31 +116,45 @@ fn a_million_tasks_may_sleep_at_once_and_all_finish() {
 
 #[test]
 fn timers_end_in_the_order_of_their_deadlines() {
+    /// Makes 101 timers, the first of which ends after `lead`, and returns the order in which they
+    /// ended; `None` if the machine was too slow for all of them to be made in time.
+    async fn order_of_ends(lead: Duration) -> Option<Vec<u32>> {
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let all_waited = Arc::new(AtomicBool::new(true));
+        let start = Instant::now() + lead;
+        // 37 and 101 have no factor in common: every number comes once.
+        let tasks: Vec<_> = (0..101)
+            .map(|number| number * 37 % 101)
+            .map(|number| {
+                let (order, all_waited) = (Arc::clone(&order), Arc::clone(&all_waited));
+                rt::spawn(async move {
+                    let mut timer = Box::pin(sleep_until(start + number * STEP));
+                    if poll_once(&mut timer).await.is_pending() {
+                        timer.await;
+                    } else {
+                        all_waited.store(false, SeqCst);
+                    }
+                    order.lock().unwrap().push(number);
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        let order = mem::take(&mut *order.lock().unwrap());
+        all_waited.load(SeqCst).then_some(order)
+    }
+    const STEP: Duration = Duration::from_micros(100);
     // With more threads than one, who runs first is not who was woken first.
     with(Flavour::CurrentThread, |runtime| {
-        let order = Arc::new(Mutex::new(Vec::new()));
-        let task = runtime.spawn({
-            let order = Arc::clone(&order);
-            async move {
-                let start = Instant::now() + Duration::from_millis(5);
-                // 37 and 101 have no factor in common: every number comes once.
-                let shuffled = (0..101).map(|number| number * 37 % 101);
-                let tasks: Vec<_> = shuffled
-                    .map(|number: u32| {
-                        let order = Arc::clone(&order);
-                        rt::spawn(async move {
-                            sleep_until(start + number * Duration::from_micros(100)).await;
-                            order.lock().unwrap().push(number);
-                        })
-                    })
-                    .collect();
-                for task in tasks {
-                    task.await.unwrap();
-                }
+        let mut lead = Duration::from_millis(5);
+        let order = loop {
+            match runtime.block_on(order_of_ends(lead)) {
+                Some(order) => break order,
+                None => lead *= 2,
             }
-        });
-        runtime.block_on(task).unwrap();
-        assert_eq!(*order.lock().unwrap(), (0..101).collect::<Vec<_>>());
+        };
+        assert_eq!(order, (0..101).collect::<Vec<_>>());
     });
 }
 

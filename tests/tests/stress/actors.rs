@@ -120,17 +120,25 @@ fn step(world: &Arc<World>, chance: Chance, kind: Kind, depth: usize) -> Step {
     }
 }
 
+/// Counts a future in, and out with whatever becomes of it.
+pub(crate) fn counted<F>(world: &World, future: F) -> impl Future<Output = Counted> + use<F>
+where
+    F: Future<Output = ()>,
+{
+    let (life, output) = (world.books.futures.one(), world.books.outputs.one());
+    async move {
+        let _life = life;
+        future.await;
+        output
+    }
+}
+
 /// Spawns in one of the ways there are, onto one of the pools.
 pub(crate) fn spawn<F>(world: &World, chance: &mut Chance, future: F) -> JoinHandle<Counted>
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    let (life, output) = (world.books.futures.one(), world.books.outputs.one());
-    let body = async move {
-        let _life = life;
-        future.await;
-        output
-    };
+    let body = counted(world, future);
     match chance.below(4) {
         0 => rt::spawn(body),
         1 => rt::spawn_on(Dispatcher::Cpu, body),
@@ -300,21 +308,28 @@ fn block_on(world: &World, chance: &mut Chance) {
     });
 }
 
+/// Half of these block until others of the runtime's tasks have run. That is refused where a thread
+/// runs futures and is no worker that could leave them to others: on the current-thread pool.
 async fn in_place(world: Arc<World>, mut chance: Chance) {
     let (held, mut luck) = (Arc::clone(&world), chance.child());
+    if chance.one_in(2) {
+        let task = async move { rt::block_in_place(|| hold(luck.micros(12_000))) };
+        return launch(&world, &mut chance, task).await;
+    }
     let task = async move {
+        // They may need one another's threads, of which there are only so many.
         let permit = held.blocked.try_acquire();
-        // Where it would just run on a thread that runs futures, it may not block on others.
-        let name = thread::current().name().unwrap_or_default().to_owned();
-        let is_worker = name.contains("-cpu-") || name.contains("-io-");
-        if permit.is_ok() && is_worker && luck.one_in(2) {
+        if permit.is_ok() {
             rt::block_in_place(|| block_on(&held, &mut luck));
-        } else {
-            rt::block_in_place(|| hold(luck.micros(12_000)));
         }
         rt::yield_now().await;
     };
-    launch(&world, &mut chance, task).await;
+    let task = if world.has_workers && chance.one_in(2) {
+        rt::spawn(counted(&world, task))
+    } else {
+        rt::spawn_on(Dispatcher::Cpu, counted(&world, task))
+    };
+    settle(&world, &mut chance, task).await;
 }
 
 /// Holds on to its worker, asleep or busy, longer than it should.

@@ -83,6 +83,8 @@ enum Wait {
 /// One round's.
 pub(crate) struct World {
     pub(crate) handle: Handle,
+    /// Whether the IO pool has threads of its own.
+    pub(crate) has_workers: bool,
     pub(crate) books: Books,
     /// Where the echo server listens.
     pub(crate) server: SocketAddr,
@@ -106,6 +108,7 @@ pub(crate) struct Outside(Vec<thread::JoinHandle<()>>);
 impl World {
     pub(crate) fn new(
         handle: &Handle,
+        has_workers: bool,
         server: SocketAddr,
         chance: &mut Chance,
     ) -> (Arc<World>, Outside) {
@@ -124,6 +127,7 @@ impl World {
         threads.push(thread::spawn(move || wait(&outside, &receiver, &left)));
         let world = World {
             handle: handle.clone(),
+            has_workers,
             books: Books::default(),
             server,
             connections: Semaphore::new(CONNECTIONS),
