@@ -228,7 +228,7 @@ impl Reactor {
     }
 
     /// When the next timer event is due, maybe for a timer that is gone. It is not later than the
-    /// earliest timer, but for up to 50 µs when others have just fired; by a manual clock never.
+    /// earliest timer, but for up to 100 µs when others have just fired; by a manual clock never.
     pub fn next_deadline(&self) -> Deadline {
         self.timers.alarm().armed()
     }

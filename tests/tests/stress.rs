@@ -263,6 +263,7 @@ impl Round {
             guests_left,
         }
     }
+
     fn drop_in_the_middle(&self, runtime: Runtime, cut: Cut) {
         let handle = runtime.handle().clone();
         match cut {

@@ -13,6 +13,7 @@ use super::{Events, Reactor, Wait};
 use crate::drive::{Drive, poll_once, watchdog};
 use crate::interest::{Direction, Interest};
 use crate::probe::Probe;
+use crate::timers::REST;
 use crate::{Clock, Deadline, Timer};
 
 fn sleep(drive: &mut Drive, duration: Duration) {
@@ -151,13 +152,12 @@ fn start(reactor: &Reactor, timer: Pin<&mut Timer>, probe: &Probe) -> Poll<()> {
 #[test]
 fn a_timer_shortly_behind_others_waits_for_the_next_alarm() {
     let mut drive = Drive::new();
-    let rest = Duration::from_micros(50);
     let mut seen = false;
     // On a machine that is slow at the moment, both are due at once.
     while !seen {
         let probe = Probe::new();
         let first = Deadline::after(Duration::from_millis(2));
-        let behind = first.saturating_add(Duration::from_micros(20));
+        let behind = first.saturating_add(REST / 2);
         let mut timers = [first, behind].map(|deadline| Box::pin(Timer::new(deadline)));
         let pending = timers
             .each_mut()
@@ -170,7 +170,7 @@ fn a_timer_shortly_behind_others_waits_for_the_next_alarm() {
         seen = probe.wakes() == 1;
         if seen {
             let next = drive.reactor.next_deadline();
-            assert!(next >= first.saturating_add(rest) && next <= Deadline::after(rest));
+            assert!(next >= first.saturating_add(REST) && next <= Deadline::after(REST));
         }
         while probe.wakes() < 2 {
             drive.turn();
@@ -191,7 +191,7 @@ fn a_timer_that_no_other_precedes_closely_has_an_alarm_of_its_own() {
     }
     assert_eq!(drive.reactor.next_deadline(), far.deadline());
     // And so has one that is made only now, however short.
-    let mut short = pin!(Timer::new(Deadline::after(Duration::from_micros(20))));
+    let mut short = pin!(Timer::new(Deadline::after(REST / 2)));
     if start(&drive.reactor, short.as_mut(), &probe).is_pending() {
         assert_eq!(drive.reactor.next_deadline(), short.deadline());
     }
