@@ -125,7 +125,13 @@ impl Timer {
                 // drop takes it out (T2).
                 unsafe { wheel.link(entry, waker) };
                 // After the link: a shutdown fires what it finds, and is seen by what comes later.
-                wheel.assert_comes(entry.deadline());
+                if wheel.is_closed() {
+                    // SAFETY: by T1 the entry is in this wheel if it is in one.
+                    drop(unsafe { wheel.unlink(entry) });
+                    wheel.assert_comes(entry.deadline());
+                    entry.finish();
+                    return Poll::Ready(());
+                }
                 Poll::Pending
             }
         }

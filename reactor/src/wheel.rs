@@ -334,6 +334,12 @@ impl Wheel {
         }
     }
 
+    /// Nobody fires here any more.
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.alarm.is_closed()
+    }
+
     /// Panics if `deadline` will never come here, because the reactor has been shut down.
     #[inline]
     pub(crate) fn assert_comes(&self, deadline: Deadline) {
