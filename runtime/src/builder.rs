@@ -43,6 +43,7 @@ pub struct Builder {
     event_interval: u32,
     global_queue_interval: u32,
     default_runtime: bool,
+    seed: u64,
     stall_threshold: Option<Duration>,
     on_stall: Option<OnStall>,
 }
@@ -61,6 +62,7 @@ impl Builder {
             event_interval: 61,
             global_queue_interval: 61,
             default_runtime: false,
+            seed: 0,
             stall_threshold: Some(Duration::from_millis(10)),
             on_stall: None,
         }
@@ -152,6 +154,13 @@ impl Builder {
     /// runtime of the process that asks for this stays the default, also after it has ended.
     pub fn default_runtime(mut self) -> Self {
         self.default_runtime = true;
+        self
+    }
+
+    /// Where the runtime's random choices come from: which worker an idle one steals from first. The
+    /// order in which threads run stays the operating system's. Default: 0.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
         self
     }
 
@@ -275,6 +284,7 @@ impl Builder {
             hooks: hooks.clone(),
             global_queue_interval: self.global_queue_interval,
             event_interval: self.event_interval,
+            seed: self.seed,
             keep_alive: self.thread_keep_alive,
             ..Config::new(&self.thread_name, kind, workers)
         }
@@ -340,6 +350,7 @@ impl fmt::Debug for Builder {
             .field("event_interval", &self.event_interval)
             .field("global_queue_interval", &self.global_queue_interval)
             .field("default_runtime", &self.default_runtime)
+            .field("seed", &self.seed)
             .field("stall_threshold", &self.stall_threshold)
             .field("on_stall", &self.on_stall)
             .finish()

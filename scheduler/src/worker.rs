@@ -2,11 +2,12 @@
 //!
 //! # Where the next task comes from
 //!
-//! 1. every [`GLOBAL_INTERVAL`] polls, and one at a time while `urgent`: the injector;
+//! 1. every [`Shared::global_interval`] polls, and one at a time while `urgent`: the injector;
 //! 2. the LIFO slot, at most [`LIFO_RUNS`] times in a row;
 //! 3. the local queue, first in first out;
 //! 4. the injector, a batch;
-//! 5. the tasks that have yielded: behind all of the above and behind fresh IO;
+//! 5. the tasks that have yielded: behind all of the above, and behind fresh IO, which a round of
+//!    them looks for once in [`YIELD_HARVEST`] polls;
 //! 6. another worker's queue, half of it.
 //!
 //! Whatever is in 3 or 5 can be stolen. A task in the slot, and a lone task that has yielded, are

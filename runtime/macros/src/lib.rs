@@ -40,8 +40,8 @@ mod options;
 /// | `flavor = "current_thread"` | one thread runs the tasks, polls epoll and fires the timers |
 /// | `io_threads = 4` | workers of the IO pool (multi-threaded flavour only) |
 /// | `cpu_threads = 2` | workers of the CPU pool |
-/// | `start_paused = true` | time stands still and jumps to the next deadline (current-thread flavour only) |
-/// | `seed = 7` | random choices are drawn from this seed |
+/// | `start_paused = true` | reserved for a clock that stands still (current-thread flavour only); there is none yet, so it does not compile |
+/// | `seed = 7` | the runtime's random choices are drawn from this seed |
 /// | `seed = random` | a new seed each run, printed so that the run can be repeated |
 /// | `crate = "path"` | where the crate `rt` is found; default `"::rt"` |
 ///
