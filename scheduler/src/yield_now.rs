@@ -8,7 +8,9 @@ use crate::context;
 
 /// Lets every other runnable task go first, once.
 ///
-/// The task goes behind the local queue, the injector, and tasks that fresh IO makes runnable.
+/// The task goes behind the local queue and the injector, and behind tasks that fresh IO makes
+/// runnable, as far as the worker has looked: tasks that do nothing but yield make it look once in
+/// sixteen polls.
 ///
 /// # Cancel safety
 ///
