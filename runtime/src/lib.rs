@@ -63,6 +63,8 @@ mod driver;
 mod handle;
 pub mod io;
 mod lazy_pool;
+#[doc(hidden)]
+pub mod macros_support;
 mod metrics;
 pub mod net;
 pub mod runtime;

@@ -64,6 +64,7 @@ pub use {
     guard::Stall,
     hooks::{Hook, Hooks},
     pool::{Config, OnStall, Pool},
+    rng::random_below,
     stats::WorkerMetrics,
     task::{AbortHandle, Id, JoinError, JoinHandle},
     yield_now::{YieldNow, yield_now},

@@ -1,10 +1,26 @@
 //! A small generator for scheduling choices: xorshift64* (Vigna, 2014). Not for secrets.
+//!
+//! A worker has two, both made from the runtime's seed: one for where it steals, and one for the
+//! choices of the futures that it polls ([`random_below`]). They are apart because how often a worker
+//! looks for work depends on the moment, while what futures draw depends on them alone: so a seeded
+//! run on one thread makes the same choices again.
 
 use std::cell::Cell;
+use std::hash::{BuildHasher, RandomState};
+
+use crate::context;
+
+#[cfg(test)]
+mod tests;
 
 /// The generator of one thread.
 #[derive(Debug)]
 pub(crate) struct Rng(Cell<u64>);
+
+thread_local! {
+    /// For threads that are no workers.
+    static OUTSIDE: Rng = Rng::new(RandomState::new().hash_one(0));
+}
 
 impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
@@ -14,7 +30,13 @@ impl Rng {
         ))
     }
 
+    /// The generators of a worker: for stealing, and for what it polls.
+    pub(crate) fn pair(seed: u64) -> [Self; 2] {
+        [Rng::new(seed), Rng::new(seed.rotate_left(32) ^ 0x5DEE_CE66)]
+    }
+
     /// A number below `limit`, which is not 0.
+    #[inline]
     pub(crate) fn below(&self, limit: usize) -> usize {
         let mut x = self.0.get();
         x ^= x >> 12;
@@ -24,4 +46,23 @@ impl Rng {
         let high = x.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
         ((high * limit as u64) >> 32) as usize
     }
+}
+
+/// A random number below `limit`, for a choice that the polled future leaves to the runtime.
+///
+/// On a worker, the thread of a current-thread `block_on` included, it follows from the runtime's
+/// seed and from what was drawn there before; on any other thread it is different in each process.
+///
+/// # Panics
+///
+/// If `limit` is 0.
+#[inline]
+#[track_caller]
+pub fn random_below(limit: u32) -> u32 {
+    assert!(limit > 0, "there is no number below 0");
+    let below = |rng: &Rng| rng.below(limit as usize) as u32;
+    context::with_worker(|worker| match worker {
+        Some(worker) => below(worker.choices()),
+        None => OUTSIDE.with(below),
+    })
 }

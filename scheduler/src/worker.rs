@@ -88,7 +88,10 @@ pub(crate) struct Local {
     mean_poll_ns: Cell<u64>,
     /// The next poll is a sample of it.
     sampling: Cell<bool>,
+    /// Where it steals first.
     rng: Rng,
+    /// What its futures choose.
+    choices: Rng,
 }
 
 impl Local {
@@ -100,6 +103,7 @@ impl Local {
         queues: [Deque<Runnable>; 2],
         seed: u64,
     ) -> Self {
+        let [rng, choices] = Rng::pair(seed);
         Local {
             shared,
             crew,
@@ -116,7 +120,8 @@ impl Local {
             urgent_runs: Cell::new(0),
             mean_poll_ns: Cell::new(FIRST_GUESS_NS),
             sampling: Cell::new(false),
-            rng: Rng::new(seed),
+            rng,
+            choices,
         }
     }
 
@@ -137,6 +142,12 @@ impl Local {
     /// The index among the workers of a pool that polls IO.
     pub(crate) fn io_index(&self) -> Option<usize> {
         self.shared.polls_io().then_some(self.index)
+    }
+
+    /// The generator for the choices of what is polled here.
+    #[inline]
+    pub(crate) fn choices(&self) -> &Rng {
+        &self.choices
     }
 
     #[inline]
