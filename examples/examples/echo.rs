@@ -8,17 +8,15 @@
 //! A second Ctrl-C ends it at once. Try it with `nc 127.0.0.1 7000`.
 
 use std::env;
+use std::future::poll_fn;
 use std::io;
-use std::process;
-use std::sync::Arc;
-use std::thread;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rt::net::{TcpListener, TcpStream};
+use rt::signal::unix::{SignalKind, signal};
 use rt::time::{sleep, timeout};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 /// How long open connections may go on after Ctrl-C.
 const GRACE: Duration = Duration::from_secs(5);
@@ -30,11 +28,10 @@ async fn main() -> io::Result<()> {
     let listener = TcpListener::bind(address).await?;
     println!("listening on {}", listener.local_addr()?);
 
-    let stop = stop_signal()?;
     // Every connection holds a sender. When all are gone the receiver is told so.
     let (open, mut all_closed) = mpsc::channel::<()>(1);
     let accepting = rt::spawn(accept(listener, open));
-    stop.notified().await;
+    stop_signal().await?;
 
     println!("no longer accepting; open connections have {GRACE:?} to end");
     accepting.abort();
@@ -71,18 +68,17 @@ async fn echo(mut stream: TcpStream) -> io::Result<u64> {
     rt::io::copy(&mut reader, &mut writer).await
 }
 
-/// Notified at the first SIGINT or SIGTERM. The second ends the process.
-fn stop_signal() -> io::Result<Arc<Notify>> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    let stop = Arc::new(Notify::new());
-    let notify = Arc::clone(&stop);
-    thread::spawn(move || {
-        let mut arrivals = signals.forever();
-        arrivals.next();
-        notify.notify_one();
-        if let Some(signal) = arrivals.next() {
-            process::exit(128 + signal);
+/// Waits for SIGINT or SIGTERM. The listeners are gone after the first, so that a second one ends the
+/// process as it ends any other.
+async fn stop_signal() -> io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let either = |cx: &mut Context<'_>| {
+        if interrupt.poll_recv(cx).is_ready() || terminate.poll_recv(cx).is_ready() {
+            return Poll::Ready(());
         }
-    });
-    Ok(stop)
+        Poll::Pending
+    };
+    poll_fn(either).await;
+    Ok(())
 }

@@ -40,6 +40,7 @@
 //! | run things at the same time | [`spawn`], [`spawn_on`], [`Dispatcher`], [`spawn_blocking`] |
 //! | wait for time | [`time`], [`delay`] |
 //! | wait for sockets | [`net`], [`io`] |
+//! | wait for signals | [`signal`] |
 //!
 //! # Features
 //!
@@ -68,7 +69,9 @@ pub mod macros_support;
 mod metrics;
 pub mod net;
 pub mod runtime;
+pub mod signal;
 mod spawn;
+mod sys;
 pub mod task;
 pub mod time;
 
