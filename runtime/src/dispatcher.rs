@@ -1,4 +1,17 @@
 //! Which pool a task runs on.
+//!
+//! A limited dispatcher is made without a runtime, in a `static` if need be, and used with any. For
+//! each runtime that it meets it makes a view of that runtime's pool (`rt_scheduler::View`), which
+//! has the turns and the line; the limit holds for each runtime on its own, so that one that stands
+//! still keeps nobody in another one waiting.
+
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rt_scheduler::{Pool, View};
+
+use crate::handle::Inner;
 
 /// Names the pool that a task belongs to. A wake always returns a task to its pool.
 ///
@@ -13,11 +26,133 @@
 /// println!("{}", digits.await.unwrap());
 /// # }
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Dispatcher {
     /// For coroutines that mostly wait. Its workers also poll for IO.
     Io,
     /// For coroutines and closures that mostly compute.
     Cpu,
+    /// A part of one of the pools; see [`limited`](Dispatcher::limited).
+    Limited(Limited),
+}
+
+impl Dispatcher {
+    /// A view of this dispatcher of whose tasks at most `limit` are being polled at any moment.
+    ///
+    /// It has no threads of its own: its tasks run on this dispatcher's pool, in the order in which
+    /// they were spawned or woken. Those that wait for their turn occupy no worker. With a limit of
+    /// 1 no two of its tasks run at the same time, as if they shared a lock that is held from one
+    /// `await` to the next.
+    ///
+    /// A clone is the same view, and counts with it. Each call makes a new one. A limited dispatcher
+    /// can be limited further: tasks of the narrower one count for both. It may be used in several
+    /// runtimes; the limit then holds in each.
+    ///
+    /// # Panics
+    ///
+    /// If `limit` is 0: no task would ever run.
+    ///
+    /// # Examples
+    ///
+    /// Eight files are hashed by two workers at most, however many the pool has:
+    ///
+    /// ```
+    /// use rt::Dispatcher;
+    ///
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let hashing = Dispatcher::Cpu.limited(2);
+    /// let hashes: Vec<_> = (0..8u64)
+    ///     .map(|file| rt::spawn_on(hashing.clone(), async move { file.wrapping_mul(0x9E37_79B9) }))
+    ///     .collect();
+    /// for hash in hashes {
+    ///     println!("{:x}", hash.await.unwrap());
+    /// }
+    /// # }
+    /// ```
+    #[must_use = "the dispatcher itself stays as it is"]
+    #[track_caller]
+    pub fn limited(&self, limit: usize) -> Dispatcher {
+        assert!(
+            limit > 0,
+            "a dispatcher that is limited to 0 would run nothing"
+        );
+        Dispatcher::Limited(Limited(Arc::new(Shared {
+            limit,
+            base: self.clone(),
+            views: Mutex::default(),
+        })))
+    }
+}
+
+/// A limited part of a pool, made by [`Dispatcher::limited`].
+#[derive(Clone)]
+pub struct Limited(Arc<Shared>);
+
+struct Shared {
+    limit: usize,
+    base: Dispatcher,
+    /// One for each runtime that this was used with; hardly ever more than one.
+    views: Mutex<Vec<Arc<View>>>,
+}
+
+impl Limited {
+    /// How many of its tasks may be polled at once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use rt::Dispatcher;
+    ///
+    /// let Dispatcher::Limited(limited) = Dispatcher::Io.limited(3) else { unreachable!() };
+    /// assert_eq!(limited.limit(), 3);
+    /// ```
+    pub fn limit(&self) -> usize {
+        self.0.limit
+    }
+
+    /// The pool of `inner` at the end of the chain.
+    #[track_caller]
+    fn pool<'a>(&self, inner: &'a Inner) -> &'a Pool {
+        let mut base = &self.0.base;
+        loop {
+            match base {
+                Dispatcher::Io => return inner.io.pool(),
+                Dispatcher::Cpu => return inner.cpu.get(),
+                Dispatcher::Limited(limited) => base = &limited.0.base,
+            }
+        }
+    }
+
+    /// The view of `inner`'s pool, made if this is the first time.
+    #[track_caller]
+    pub(crate) fn view(&self, inner: &Inner) -> Arc<View> {
+        self.view_of(self.pool(inner))
+    }
+
+    fn view_of(&self, pool: &Pool) -> Arc<View> {
+        let mut views = self.0.views.lock();
+        if let Some(view) = views.iter().find(|view| view.is_of(pool)) {
+            return Arc::clone(view);
+        }
+        views.retain(|view| !view.is_orphaned());
+        // The locks of a chain are taken from the narrower view to the wider one.
+        let view = match &self.0.base {
+            Dispatcher::Limited(base) => base.view_of(pool).limited(self.0.limit),
+            Dispatcher::Io | Dispatcher::Cpu => View::new(pool, self.0.limit),
+        };
+        let view = Arc::new(view);
+        views.push(Arc::clone(&view));
+        view
+    }
+}
+
+impl fmt::Debug for Limited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limited")
+            .field("limit", &self.0.limit)
+            .field("base", &self.0.base)
+            .finish()
+    }
 }

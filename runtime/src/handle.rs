@@ -55,16 +55,22 @@ pub(crate) enum IoPool {
     Current(CurrentThread),
 }
 
+impl IoPool {
+    /// The pool, whoever runs it.
+    pub(crate) fn pool(&self) -> &Pool {
+        match self {
+            IoPool::Threads(pool) => pool,
+            IoPool::Current(current) => current.pool(),
+        }
+    }
+}
+
 impl Inner {
     /// This worker's wheel, or the last one, which all other threads share.
     pub(crate) fn wheel(&self) -> Arc<Wheel> {
         let others = self.reactor.wheels() - 1;
-        let pool = match &self.io {
-            IoPool::Threads(pool) => pool,
-            IoPool::Current(current) => current.pool(),
-        };
         // A spare's index lies beyond the wheels: it shares the last one too.
-        let mine = rt_scheduler::worker_index().filter(|_| pool.is_current());
+        let mine = rt_scheduler::worker_index().filter(|_| self.io.pool().is_current());
         Arc::clone(
             self.reactor
                 .wheel(mine.map_or(others, |mine| mine.min(others))),
@@ -87,6 +93,7 @@ impl Inner {
             (Dispatcher::Io, IoPool::Threads(pool)) => pool.spawn(future, location),
             (Dispatcher::Io, IoPool::Current(current)) => current.spawn(future, location),
             (Dispatcher::Cpu, _) => self.cpu.get().spawn(future, location),
+            (Dispatcher::Limited(limited), _) => limited.view(self).spawn(future, location),
         }
     }
 

@@ -38,6 +38,7 @@
 //! |---|---|
 //! | make a runtime | [`#[main]`](macro@main), [`Runtime`], [`runtime::Builder`] |
 //! | run things at the same time | [`spawn`], [`spawn_on`], [`Dispatcher`], [`spawn_blocking`] |
+//! | run at most so many of them at once | [`Dispatcher::limited`] |
 //! | wait for time | [`time`], [`delay`] |
 //! | wait for sockets | [`net`], [`io`] |
 //! | wait for signals | [`signal`] |
@@ -75,7 +76,7 @@ mod sys;
 pub mod task;
 pub mod time;
 
-pub use dispatcher::Dispatcher;
+pub use dispatcher::{Dispatcher, Limited};
 pub use metrics::RuntimeMetrics;
 pub use rt_macros::{main, test};
 pub use runtime::{Handle, Runtime};

@@ -2,7 +2,7 @@
 
 use rt_scheduler::{Pool, WorkerMetrics};
 
-use crate::handle::{Inner, IoPool};
+use crate::handle::Inner;
 
 /// What a runtime has counted, at one moment.
 ///
@@ -47,10 +47,7 @@ pub struct RuntimeMetrics {
 
 impl RuntimeMetrics {
     pub(crate) fn read(inner: &Inner) -> Self {
-        let io = match &inner.io {
-            IoPool::Threads(pool) => pool,
-            IoPool::Current(current) => current.pool(),
-        };
+        let io = inner.io.pool();
         let cpu = inner.cpu.started();
         let io_workers = io.worker_metrics();
         let blocking = inner.blocking.metrics();

@@ -34,13 +34,25 @@ pub(crate) fn with_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
 /// Queues `task` on this thread's worker, if that belongs to the task's pool; else gives it back.
 #[inline]
 pub(crate) fn push_local(task: Runnable) -> Option<Runnable> {
+    push_onto(task.shard().pool_id(), task)
+}
+
+/// Queues `task` on this thread's worker, if that belongs to the pool with address `pool`; else
+/// gives it back.
+#[inline]
+pub(crate) fn push_onto(pool: *const (), task: Runnable) -> Option<Runnable> {
     with_worker(|worker| match worker {
-        Some(worker) if worker.pool_id() == task.shard().pool_id() => {
+        Some(worker) if worker.pool_id() == pool => {
             worker.push(task);
             None
         }
         _ => Some(task),
     })
+}
+
+/// Whether this thread is a worker of the pool with address `pool`.
+pub(crate) fn is_worker_of(pool: *const ()) -> bool {
+    with_worker(|worker| worker.is_some_and(|worker| worker.pool_id() == pool))
 }
 
 /// The index of the worker that this thread is, among the workers of a pool with a driver.

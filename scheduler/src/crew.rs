@@ -26,12 +26,13 @@ use crossbeam_deque::Worker as Deque;
 
 use crate::context;
 use crate::guard;
-use crate::pool::{Config, Shared, wind_up};
+use crate::pool::{Config, Shared};
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 use crate::primitive::sync::atomic::{AtomicUsize, fence};
 use crate::stats::Counter;
 use crate::task::{Runnable, Shard};
+use crate::view::Views;
 use crate::worker::Local;
 
 /// A place for a spare, while none sits in it.
@@ -45,6 +46,8 @@ pub(crate) struct Crew {
     pub(crate) shared: Arc<Shared>,
     /// An owner list a worker, and the last one for all other threads, spares among them.
     pub(crate) shards: Box<[Arc<Shard>]>,
+    /// The limited views, which have lists of their own.
+    pub(crate) views: Arc<Views>,
     pub(crate) config: Config,
     spares: Mutex<Spares>,
     called: Condvar,
@@ -96,6 +99,7 @@ impl Crew {
         Arc::new(Crew {
             shared,
             shards,
+            views: Arc::default(),
             config,
             spares: Mutex::new(spares),
             called: Condvar::new(),
@@ -214,7 +218,7 @@ impl Crew {
             local.run(&self.config.hooks, dismissed);
             local.leave();
             if parking.is_closed() {
-                wind_up(&self.shards);
+                self.wind_up();
                 local.drain();
             } else {
                 local.hand_over();
@@ -225,6 +229,14 @@ impl Crew {
             index,
             queues: local.into_queues(),
         }
+    }
+
+    /// Cancels the tasks of all lists, one at a time.
+    pub(crate) fn wind_up(&self) {
+        for shard in &self.shards {
+            while shard.cancel_one() {}
+        }
+        self.views.wind_up();
     }
 
     /// Brings one more worker in. `false` if none is left, or the system refuses a thread.

@@ -8,7 +8,7 @@
 //! Read in this order: `task.rs` (what is scheduled), `idle.rs` (who sleeps, who searches),
 //! `gate.rs` and `parking.rs` (how they sleep, and who watches for IO), `worker.rs` (where the next
 //! task comes from), `pool.rs` (queues, and shutdown), `crew.rs` and `guard.rs` (threads, spares, and
-//! who watches them), `current.rs` (the flavour without threads), `blocking.rs` (threads for calls
+//! who watches them), `turns.rs` and `view.rs` (limited views of a pool), `current.rs` (the flavour without threads), `blocking.rs` (threads for calls
 //! that block).
 
 #![cfg_attr(
@@ -48,6 +48,9 @@ mod slot;
 #[cfg(not(loom))]
 mod stats;
 mod task;
+mod turns;
+#[cfg(not(loom))]
+mod view;
 #[cfg(not(loom))]
 mod worker;
 #[cfg(not(loom))]
@@ -67,5 +70,6 @@ pub use {
     rng::random_below,
     stats::WorkerMetrics,
     task::{AbortHandle, Id, JoinError, JoinHandle},
+    view::View,
     yield_now::{YieldNow, yield_now},
 };

@@ -42,6 +42,7 @@ use crate::rng::Rng;
 use crate::slot::Slot;
 use crate::stats::{Stats, WorkerMetrics};
 use crate::task::{self, JoinHandle, Runnable, Schedule, Shard};
+use crate::view::Views;
 use crate::worker::Local;
 
 #[cfg(test)]
@@ -427,7 +428,11 @@ impl Pool {
 
     /// Whether the current thread is a worker of this pool.
     pub fn is_current(&self) -> bool {
-        context::with_worker(|worker| worker.is_some_and(|worker| worker.pool_id() == self.id()))
+        context::is_worker_of(self.id())
+    }
+
+    pub(crate) fn views(&self) -> &Arc<Views> {
+        &self.crew.views
     }
 
     /// Refuses new tasks and tells the workers to end. Does not wait.
@@ -435,6 +440,7 @@ impl Pool {
         for shard in &self.crew.shards {
             shard.close();
         }
+        self.crew.views.close();
         self.crew.close();
         self.shared.parking.close();
     }
@@ -454,18 +460,20 @@ impl Pool {
 
     /// Cancels what the owner lists still hold, on this thread. For pools without threads.
     pub(crate) fn cancel_all(&self) {
-        wind_up(&self.crew.shards);
+        self.crew.wind_up();
         self.shared.drain_for_good();
     }
 
     /// How many tasks are live.
     pub fn live_tasks(&self) -> usize {
-        self.crew.shards.iter().map(|shard| shard.len()).sum()
+        let own: usize = self.crew.shards.iter().map(|shard| shard.len()).sum();
+        own + self.crew.views.live_tasks()
     }
 
     /// How many tasks were ever spawned.
     pub fn spawned_tasks(&self) -> u64 {
-        self.crew.shards.iter().map(|shard| shard.spawned()).sum()
+        let own: u64 = self.crew.shards.iter().map(|shard| shard.spawned()).sum();
+        own + self.crew.views.spawned_tasks()
     }
 
     /// How many tasks wait in the injector.
@@ -495,13 +503,6 @@ impl Pool {
     /// How often a spare was called.
     pub fn spares_called(&self) -> u64 {
         self.crew.spares_called.get()
-    }
-}
-
-/// Cancels the tasks of all lists, one at a time.
-pub(crate) fn wind_up(shards: &[Arc<Shard>]) {
-    for shard in shards {
-        while shard.cancel_one() {}
     }
 }
 

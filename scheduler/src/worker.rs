@@ -225,7 +225,7 @@ impl Local {
             coop::with_budget(|| task.run())
         };
         let yielding = self.yielding.replace(false);
-        if let Some(task) = again {
+        if let Some(task) = again.and_then(|task| self.may_go_on(task)) {
             // Nobody is woken for it: this worker runs it as soon as it has nothing better.
             if yielding {
                 self.yielded().push(task);
@@ -233,6 +233,16 @@ impl Local {
                 self.queue().push(task);
             }
         }
+    }
+
+    /// A task of a limited view takes a turn anew, or waits in its line.
+    #[inline]
+    fn may_go_on(&self, task: Runnable) -> Option<Runnable> {
+        if task.shard().pool_id() == self.pool_id() {
+            return Some(task);
+        }
+        let view = Arc::clone(&task.shard().pool);
+        view.reschedule(task)
     }
 
     /// Runs a task and takes its time into the mean: an eighth new, seven eighths old.

@@ -66,7 +66,7 @@ fn tasks_run_on_the_threads_of_their_pool_and_wakes_return_them_there() {
                 task.await.unwrap()
             });
             for name in names {
-                if single && dispatcher == Dispatcher::Io {
+                if single && matches!(dispatcher, Dispatcher::Io) {
                     assert_eq!(name, caller);
                 } else {
                     assert!(name.starts_with(kind), "{name} for {dispatcher:?}");

@@ -265,8 +265,12 @@ impl TaskRef {
         assert_no_lock();
         let header = self.header();
         match header.state.start_poll() {
-            Start::Gone => return None,
+            Start::Gone => {
+                header.shard.pool.skipped();
+                return None;
+            }
             Start::Cancel => {
+                header.shard.pool.skipped();
                 self.fail(Failure::Cancelled);
                 return None;
             }

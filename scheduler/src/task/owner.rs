@@ -29,6 +29,18 @@ pub(crate) trait Schedule: Send + Sync {
     fn cancels_in_place(&self) -> bool {
         false
     }
+
+    /// A worker got `task` back from its poll, woken. `Some`: the worker queues it.
+    fn reschedule(&self, task: Runnable) -> Option<Runnable> {
+        Some(task)
+    }
+
+    /// A task that [`schedule`](Schedule::schedule) was given was run, but there was nothing left
+    /// to poll.
+    fn skipped(&self) {}
+
+    /// The pool has ended its tasks: nothing that was scheduled may be kept.
+    fn close(&self) {}
 }
 
 /// One owner list of one pool.
