@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use crate::hooks::Hooks;
 use crate::primitive::sync::Arc;
-use crate::task::{self, JoinHandle, Runnable, Schedule, Shard};
+use crate::task::{self, JoinHandle, Keeper, Runnable, Schedule};
 
 #[cfg(test)]
 mod tests;
@@ -45,7 +45,7 @@ pub struct BlockingConfig {
 /// The threads for blocking calls.
 pub struct Blocking {
     shared: Arc<Shared>,
-    shard: Arc<Shard>,
+    home: Arc<Keeper>,
 }
 
 struct Shared {
@@ -94,8 +94,8 @@ impl Blocking {
             work: Condvar::new(),
             ended: Condvar::new(),
         });
-        let shard = Shard::new(Arc::clone(&shared) as Arc<dyn Schedule>);
-        Blocking { shared, shard }
+        let home = Keeper::new(Arc::clone(&shared) as Arc<dyn Schedule>, 1);
+        Blocking { shared, home }
     }
 
     /// Runs `job` on one of the threads. Once closed, the job is dropped and the handle is already
@@ -109,16 +109,14 @@ impl Blocking {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let (handle, task) = task::spawn(Job(Some(job)), Arc::clone(&self.shard), location);
-        if let Some(task) = task {
-            task.schedule();
-        }
+        let (handle, task) = task::spawn(Job(Some(job)), &self.home, location);
+        self.home.count_spawn_outside();
+        self.shared.push(task);
         handle
     }
 
     /// Refuses new jobs, cancels the queued ones, and lets the threads end. Does not wait.
     pub fn close(&self) {
-        self.shard.close();
         let queued = {
             let mut state = self.shared.lock();
             state.closed = true;

@@ -34,7 +34,13 @@ pub(crate) fn with_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
 /// Queues `task` on this thread's worker, if that belongs to the task's pool; else gives it back.
 #[inline]
 pub(crate) fn push_local(task: Runnable) -> Option<Runnable> {
-    push_onto(task.shard().pool_id(), task)
+    with_worker(|worker| match worker {
+        Some(worker) if worker.home_id() == task.home().id() => {
+            worker.push(task);
+            None
+        }
+        _ => Some(task),
+    })
 }
 
 /// Queues `task` on this thread's worker, if that belongs to the pool with address `pool`; else

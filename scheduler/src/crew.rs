@@ -31,7 +31,7 @@ use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 use crate::primitive::sync::atomic::{AtomicUsize, fence};
 use crate::stats::Counter;
-use crate::task::{Runnable, Shard};
+use crate::task::{Keeper, Runnable};
 use crate::view::Views;
 use crate::worker::Local;
 
@@ -44,9 +44,8 @@ pub(crate) struct Seat {
 /// What all threads of one pool hold.
 pub(crate) struct Crew {
     pub(crate) shared: Arc<Shared>,
-    /// An owner list a worker, and the last one for all other threads, spares among them.
-    pub(crate) shards: Box<[Arc<Shard>]>,
-    /// The limited views, which have lists of their own.
+    pub(crate) home: Arc<Keeper>,
+    /// The limited views, which have homes of their own.
     pub(crate) views: Arc<Views>,
     pub(crate) config: Config,
     spares: Mutex<Spares>,
@@ -86,7 +85,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Crew {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        shards: Box<[Arc<Shard>]>,
+        home: Arc<Keeper>,
         config: Config,
         free: Vec<Seat>,
     ) -> Arc<Self> {
@@ -98,7 +97,7 @@ impl Crew {
         };
         Arc::new(Crew {
             shared,
-            shards,
+            home,
             views: Arc::default(),
             config,
             spares: Mutex::new(spares),
@@ -206,10 +205,9 @@ impl Crew {
     /// Runs one worker until the pool closes or `dismissed` says so, and empties its queues.
     fn serve(self: &Arc<Self>, seat: Seat, dismissed: impl Fn() -> bool) -> Seat {
         let Seat { index, queues } = seat;
-        let shard = &self.shards[index.min(self.shards.len() - 1)];
         let seed = self.config.seed.wrapping_add(index as u64);
         let (shared, crew) = (Arc::clone(&self.shared), Some(Arc::clone(self)));
-        let local = Local::new(shared, crew, Arc::clone(shard), index, queues, seed);
+        let local = Local::new(shared, crew, Arc::clone(&self.home), index, queues, seed);
         let parking = &self.shared.parking;
         parking.bind(index);
         self.shared.remote(index).seat(true);
@@ -229,14 +227,6 @@ impl Crew {
             index,
             queues: local.into_queues(),
         }
-    }
-
-    /// Cancels the tasks of all lists, one at a time.
-    pub(crate) fn wind_up(&self) {
-        for shard in &self.shards {
-            while shard.cancel_one() {}
-        }
-        self.views.wind_up();
     }
 
     /// Brings one more worker in. `false` if none is left, or the system refuses a thread.
@@ -372,6 +362,16 @@ impl Crew {
             // No guard lowers it later.
             self.want(blocked);
         }
+    }
+
+    /// Cancels all tasks but those that run, one at a time: the listed ones and the queued ones.
+    pub(crate) fn wind_up(&self) {
+        // Store-then-look with a spawn from outside: it pushes, fences and sees the end of the pool, or
+        // its task is seen here.
+        fence(SeqCst);
+        self.views.wind_up();
+        let cancel_queued = || self.shared.any_queued().map(Runnable::cancel).is_some();
+        while self.home.cancel_one() || cancel_queued() {}
     }
 
     /// Lets the waiting spares end. The workers are told through the parking account.

@@ -7,10 +7,10 @@
 //!
 //! # Shutdown
 //!
-//! 1. [`Pool::close`]: the owner lists refuse new tasks, the workers are told to stop.
-//! 2. Each worker ends its poll, leaves its loop, and cancels tasks from the owner lists one at a
-//!    time, no lock held, until there is none. Their destructors may wake, spawn and abort: wakes go
-//!    to queues that nobody reads, spawns are refused.
+//! 1. [`Pool::close`]: new tasks are refused, the owner lists close, the workers are told to stop.
+//! 2. Each worker ends its poll, leaves its loop, and cancels tasks from the owner lists and from
+//!    all workers' queues one at a time, no lock held, until there is none. Their destructors may
+//!    wake, spawn and abort: wakes go to queues that are being emptied, spawns are refused.
 //! 3. The last worker out empties the queues. A waker that pushes after that finds the pool
 //!    drained and empties the queue itself, so that no task, and no pool, is kept by a queue.
 
@@ -41,7 +41,7 @@ use crate::primitive::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, fence};
 use crate::rng::Rng;
 use crate::slot::Slot;
 use crate::stats::{Stats, WorkerMetrics};
-use crate::task::{self, JoinHandle, Runnable, Schedule, Shard};
+use crate::task::{self, JoinHandle, Keeper, Runnable, Schedule};
 use crate::view::Views;
 use crate::worker::Local;
 
@@ -285,6 +285,29 @@ impl Shared {
         }
     }
 
+    /// Queues a task that a thread spawns which is no worker of this pool.
+    #[inline]
+    fn inject_new(&self, task: Runnable) {
+        self.injector.push(task);
+        self.parking.notify();
+        // `notify` has fenced: the workers that wind up see the task, or it is seen here that they
+        // may have done so already.
+        if self.parking.is_closed() {
+            self.drain();
+        }
+    }
+
+    /// Takes one task out of any queue, wherever it is.
+    pub(crate) fn any_queued(&self) -> Option<Runnable> {
+        self.pop_injected().or_else(|| {
+            self.remotes.iter().find_map(|remote| {
+                let queues = remote.stealers.iter();
+                let queued = queues.filter_map(|stealer| insist(|| stealer.steal()));
+                remote.slot.take().or_else(|| queued.into_iter().next())
+            })
+        })
+    }
+
     /// Cancels what is queued. The tasks are complete already, unless they raced with shutdown.
     fn drain(&self) {
         while let Some(task) = self.pop_injected() {
@@ -352,11 +375,9 @@ impl Pool {
             global_interval: config.global_queue_interval,
             event_interval: config.event_interval,
         });
-        let shards: Box<[Arc<Shard>]> = (0..=workers)
-            .map(|_| Shard::new(Arc::clone(&shared) as Arc<dyn Schedule>))
-            .collect();
+        let home = Keeper::new(Arc::clone(&shared) as Arc<dyn Schedule>, places);
         let spares = seats.split_off(workers);
-        let crew = Crew::new(Arc::clone(&shared), shards, config, spares);
+        let crew = Crew::new(Arc::clone(&shared), home, config, spares);
         (Pool { shared, crew }, seats)
     }
 
@@ -380,12 +401,12 @@ impl Pool {
 
     /// The worker of a pool without threads.
     pub(crate) fn lone_worker(&self, seat: Seat) -> Local {
-        let shard = Arc::clone(&self.crew.shards[seat.index]);
+        let home = Arc::clone(&self.crew.home);
         let seed = self.crew.config.seed;
         Local::new(
             Arc::clone(&self.shared),
             None,
-            shard,
+            home,
             seat.index,
             seat.queues,
             seed,
@@ -404,31 +425,30 @@ impl Pool {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let shard = self.shard();
-        let (handle, task) = task::spawn(future, shard, location);
-        if let Some(task) = task {
-            task.schedule();
-        }
-        handle
-    }
-
-    /// The owner list for a task that this thread spawns.
-    #[inline]
-    fn shard(&self) -> Arc<Shard> {
-        let shards = &self.crew.shards;
+        let home = &**self.crew.home;
+        let (handle, task) = task::spawn(future, home, location);
         context::with_worker(|worker| match worker {
-            Some(worker) if worker.pool_id() == self.id() => Arc::clone(worker.shard()),
-            _ => Arc::clone(&shards[shards.len() - 1]),
-        })
-    }
-
-    fn id(&self) -> *const () {
-        Arc::as_ptr(&self.shared).cast()
+            Some(worker) if worker.home_id() == home.id() => {
+                worker.shard().book.spawned.add(1);
+                if home.is_closed() {
+                    return task.cancel();
+                }
+                worker.push(task);
+            }
+            _ => {
+                home.count_spawn_outside();
+                if home.is_closed() {
+                    return task.cancel();
+                }
+                self.shared.inject_new(task);
+            }
+        });
+        handle
     }
 
     /// Whether the current thread is a worker of this pool.
     pub fn is_current(&self) -> bool {
-        context::is_worker_of(self.id())
+        context::is_worker_of(Arc::as_ptr(&self.shared).cast())
     }
 
     pub(crate) fn views(&self) -> &Arc<Views> {
@@ -437,9 +457,7 @@ impl Pool {
 
     /// Refuses new tasks and tells the workers to end. Does not wait.
     pub fn close(&self) {
-        for shard in &self.crew.shards {
-            shard.close();
-        }
+        self.crew.home.close();
         self.crew.views.close();
         self.crew.close();
         self.shared.parking.close();
@@ -466,14 +484,12 @@ impl Pool {
 
     /// How many tasks are live.
     pub fn live_tasks(&self) -> usize {
-        let own: usize = self.crew.shards.iter().map(|shard| shard.len()).sum();
-        own + self.crew.views.live_tasks()
+        self.crew.home.live_tasks() + self.crew.views.live_tasks()
     }
 
     /// How many tasks were ever spawned.
     pub fn spawned_tasks(&self) -> u64 {
-        let own: u64 = self.crew.shards.iter().map(|shard| shard.spawned()).sum();
-        own + self.crew.views.spawned_tasks()
+        self.crew.home.spawned_tasks() + self.crew.views.spawned_tasks()
     }
 
     /// How many tasks wait in the injector.

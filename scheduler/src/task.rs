@@ -10,10 +10,12 @@
 //! | `cell.rs` | the memory and the life: poll, complete, cancel, free |
 //! | `waker.rs` | `std`'s waker over one counted reference |
 //! | `join.rs` | [`JoinHandle`], [`AbortHandle`], [`JoinError`] |
-//! | `owner.rs` | lists in which every live task can be found |
+//! | `owner.rs` | what a task knows of its pool, and the lists in which waiting tasks are found |
+//! | `hold.rs` | how long that lives |
 
 #[cfg(not(loom))]
 mod cell;
+mod hold;
 #[cfg(not(loom))]
 mod id;
 #[cfg(not(loom))]
@@ -30,7 +32,7 @@ mod runnable;
 #[cfg(not(loom))]
 pub(crate) use {
     cell::contain_all,
-    owner::{Schedule, Shard},
+    owner::{Keeper, Schedule, Shard},
     runnable::{Runnable, spawn},
 };
 #[cfg(not(loom))]

@@ -32,7 +32,7 @@ use crate::pool::{Pool, Shared};
 use crate::primitive::sync::atomic::AtomicU64;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 use crate::primitive::sync::{Arc, Mutex};
-use crate::task::{self, JoinHandle, Runnable, Schedule, Shard};
+use crate::task::{self, JoinHandle, Keeper, Runnable, Schedule};
 use crate::turns::{Entry, Turns};
 
 thread_local! {
@@ -45,7 +45,7 @@ thread_local! {
 /// It does not keep the pool alive.
 pub struct View {
     door: Arc<Door>,
-    shard: Arc<Shard>,
+    home: Arc<Keeper>,
     views: Arc<Views>,
 }
 
@@ -66,9 +66,9 @@ impl View {
     fn with_base(limit: usize, base: Base, views: Arc<Views>) -> View {
         let turns = Turns::new(limit);
         let door = Arc::new(Door { turns, base });
-        let shard = Shard::new(Arc::clone(&door) as Arc<dyn Schedule>);
-        views.add(&shard);
-        View { door, shard, views }
+        let home = Keeper::new(Arc::clone(&door) as Arc<dyn Schedule>, 1);
+        views.add(&home);
+        View { door, home, views }
     }
 
     /// Spawns a task into this view. Once the pool is closed, the future is dropped and the handle
@@ -78,10 +78,16 @@ impl View {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let door = Arc::clone(&self.door);
-        let shard = Arc::clone(&self.shard);
-        let (handle, task) = task::spawn(Passing { future, door }, shard, location);
-        if let Some(task) = task {
+        let passing = Passing {
+            future,
+            door: Arc::clone(&self.door),
+            _home: Arc::clone(&self.home),
+        };
+        let (handle, task) = task::spawn(passing, &self.home, location);
+        self.home.count_spawn_outside();
+        if self.home.is_closed() {
+            task.cancel();
+        } else {
             self.views.spawned.fetch_add(1, Relaxed);
             task.schedule();
         }
@@ -108,7 +114,7 @@ impl fmt::Debug for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("View")
             .field("turns", &self.door.turns)
-            .field("live_tasks", &self.shard.len())
+            .field("live_tasks", &self.home.live_tasks())
             .finish_non_exhaustive()
     }
 }
@@ -226,6 +232,8 @@ pin_project! {
         #[pin]
         future: F,
         door: Arc<Door>,
+        // The view's tasks are found through this, also when the view itself is gone.
+        _home: Arc<Keeper>,
     }
 }
 
@@ -248,7 +256,7 @@ impl<F: Future> Future for Passing<F> {
     }
 }
 
-/// The owner lists of a pool's views: what the pool counts, and cancels at its end.
+/// The homes of a pool's views: what the pool counts, and cancels at its end.
 pub(crate) struct Views {
     list: Mutex<List>,
     /// Tasks that were ever spawned into views.
@@ -257,7 +265,7 @@ pub(crate) struct Views {
 
 #[derive(Default)]
 struct List {
-    shards: Vec<Weak<Shard>>,
+    homes: Vec<Weak<Keeper>>,
     closed: bool,
 }
 
@@ -271,41 +279,41 @@ impl Default for Views {
 }
 
 impl Views {
-    fn add(&self, shard: &Arc<Shard>) {
+    fn add(&self, home: &Arc<Keeper>) {
         let mut list = self.list.lock();
-        list.shards.retain(|shard| shard.strong_count() > 0);
-        list.shards.push(Arc::downgrade(shard));
+        list.homes.retain(|home| home.strong_count() > 0);
+        list.homes.push(Arc::downgrade(home));
         if list.closed {
             drop(list);
-            shard.close();
+            home.close();
         }
     }
 
-    /// The lists of the views that are in use.
-    pub(crate) fn shards(&self) -> Vec<Arc<Shard>> {
+    /// The views that are in use, by themselves or by their tasks.
+    fn homes(&self) -> Vec<Arc<Keeper>> {
         let list = self.list.lock();
-        list.shards.iter().filter_map(Weak::upgrade).collect()
+        list.homes.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Refuses new tasks, also in views that are still to be made.
     pub(crate) fn close(&self) {
         self.list.lock().closed = true;
-        for shard in self.shards() {
-            shard.close();
+        for home in self.homes() {
+            home.close();
         }
     }
 
     /// Cancels all tasks, and those that wait in line, one at a time.
     pub(crate) fn wind_up(&self) {
-        for shard in self.shards() {
-            while shard.cancel_one() {}
-            shard.pool.close();
+        for home in self.homes() {
+            while home.cancel_one() {}
+            home.pool().close();
         }
     }
 
     /// How many tasks are live.
     pub(crate) fn live_tasks(&self) -> usize {
-        self.shards().iter().map(|shard| shard.len()).sum()
+        self.homes().iter().map(|home| home.live_tasks()).sum()
     }
 
     /// How many tasks were ever spawned.

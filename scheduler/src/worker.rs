@@ -37,7 +37,7 @@ use crate::pool::{Remote, Shared};
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed};
 use crate::rng::Rng;
-use crate::task::{Runnable, Shard};
+use crate::task::{Keeper, Runnable, Shard};
 
 /// How many tasks in a row may come from the LIFO slot.
 const LIFO_RUNS: u32 = 3;
@@ -70,7 +70,9 @@ pub(crate) struct Local {
     shared: Arc<Shared>,
     /// The crew that this worker belongs to, if the pool has threads.
     crew: Option<Arc<Crew>>,
-    shard: Arc<Shard>,
+    home: Arc<Keeper>,
+    /// The address of `home`, to compare.
+    home_id: usize,
     index: usize,
     /// [`Remote::current`] says which one is the queue and which holds the yielded tasks.
     queues: [Deque<Runnable>; 2],
@@ -98,7 +100,7 @@ impl Local {
     pub(crate) fn new(
         shared: Arc<Shared>,
         crew: Option<Arc<Crew>>,
-        shard: Arc<Shard>,
+        home: Arc<Keeper>,
         index: usize,
         queues: [Deque<Runnable>; 2],
         seed: u64,
@@ -107,7 +109,8 @@ impl Local {
         Local {
             shared,
             crew,
-            shard,
+            home_id: home.id(),
+            home,
             index,
             queues,
             current: Cell::new(0),
@@ -125,13 +128,22 @@ impl Local {
         }
     }
 
+    /// The address that tells this worker's pool from others.
     #[inline]
-    pub(crate) fn pool_id(&self) -> *const () {
-        self.shard.pool_id()
+    pub(crate) fn home_id(&self) -> usize {
+        self.home_id
     }
 
-    pub(crate) fn shard(&self) -> &Arc<Shard> {
-        &self.shard
+    /// The address of what the pool's workers share.
+    #[inline]
+    pub(crate) fn pool_id(&self) -> *const () {
+        Arc::as_ptr(&self.shared).cast()
+    }
+
+    /// This worker's book and owner list.
+    #[inline]
+    pub(crate) fn shard(&self) -> &Shard {
+        self.home.shard(self.index)
     }
 
     /// The index among the workers of the pool.
@@ -238,10 +250,10 @@ impl Local {
     /// A task of a limited view takes a turn anew, or waits in its line.
     #[inline]
     fn may_go_on(&self, task: Runnable) -> Option<Runnable> {
-        if task.shard().pool_id() == self.pool_id() {
+        if task.home().id() == self.home_id {
             return Some(task);
         }
-        let view = Arc::clone(&task.shard().pool);
+        let view = Arc::clone(task.home().pool());
         view.reschedule(task)
     }
 

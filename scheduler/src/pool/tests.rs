@@ -119,6 +119,71 @@ fn a_waker_that_outlives_the_pool_does_nothing() {
     assert!(block_on(task).unwrap_err().is_cancelled());
 }
 
+/// Tasks that have been polled, that are queued and that nobody knows any more, freed by workers, by
+/// this thread, and after the pool: what they share with it goes with the last of them.
+#[test]
+fn what_tasks_keep_of_their_pool_goes_with_the_last_of_them() {
+    for workers in [1, 2, 8] {
+        let pool = pool(workers);
+        let shared = Arc::downgrade(&pool.shared);
+        let (tx, rx) = std::sync::mpsc::channel();
+        for _ in 0..100 {
+            let tx = tx.clone();
+            drop(pool.spawn(
+                async move { tx.send(std::thread::current().id()) },
+                Location::caller(),
+            ));
+        }
+        assert_eq!(rx.iter().take(100).count(), 100);
+        let (tx, rx) = std::sync::mpsc::channel();
+        let waits = poll_fn(move |cx| {
+            tx.send(cx.waker().clone()).unwrap();
+            Poll::<()>::Pending
+        });
+        let handle = pool.spawn(waits, Location::caller());
+        let waker = rx.recv().unwrap();
+        close(&pool);
+        assert_eq!(pool.live_tasks(), 0);
+        drop(pool);
+        assert!(shared.upgrade().is_some(), "a waker keeps it");
+        assert!(block_on(handle).unwrap_err().is_cancelled());
+        assert!(shared.upgrade().is_some(), "a waker keeps it");
+        drop(waker);
+        // The workers' threads may still be on their way out of it.
+        while shared.upgrade().is_some() {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// A worker is stuck in a poll and never comes back: the others cancel what it has queued.
+#[test]
+fn what_is_queued_behind_a_stuck_worker_is_cancelled_by_the_others() {
+    let pool = Arc::new(pool(2));
+    let (stuck, is_stuck) = std::sync::mpsc::channel();
+    let (let_go, held) = std::sync::mpsc::channel::<()>();
+    let spawner = Arc::downgrade(&pool);
+    let task = pool.spawn(
+        async move {
+            let queued = (0..10).map(|_| {
+                let pool = spawner.upgrade().unwrap();
+                pool.spawn(std::future::pending::<()>(), Location::caller())
+            });
+            stuck.send(queued.collect::<Vec<_>>()).unwrap();
+            let _ = held.recv();
+        },
+        Location::caller(),
+    );
+    let queued = is_stuck.recv().unwrap();
+    pool.close();
+    for handle in queued {
+        assert!(block_on(handle).unwrap_err().is_cancelled());
+    }
+    drop(let_go);
+    assert!(block_on(task).is_ok());
+    close(&pool);
+}
+
 #[test]
 fn a_panic_in_a_task_is_its_join_error() {
     let pool = pool(2);

@@ -27,12 +27,14 @@ use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
 use super::join::Failure;
-use super::owner::Shard;
+use super::owner::{self, Home, Shard};
 use super::state::{Completed, Pause, Schedule, Start, State};
 use super::waker;
 use super::{Id, Runnable};
 use crate::primitive::cell::UnsafeCell;
-use crate::primitive::sync::{Arc, assert_no_lock};
+use crate::primitive::sync::assert_no_lock;
+use crate::primitive::sync::atomic::AtomicPtr;
+use crate::primitive::sync::atomic::Ordering::Relaxed;
 
 /// What a finished task leaves for its handle.
 pub(super) type Output<T> = Result<T, Failure>;
@@ -43,13 +45,29 @@ pub(crate) struct Header {
     vtable: &'static Vtable,
     /// Neighbours in the owner list; touched only under that list's lock.
     pub(super) links: UnsafeCell<Links>,
-    /// The owner list, and through it the pool that runs the task. Kept until the memory goes, so
-    /// that a late waker still finds them.
-    pub(super) shard: Arc<Shard>,
+    /// Where the task is listed, and through it the pool that runs the task, which is kept until the
+    /// memory goes, so that a late waker still finds it.
+    ///
+    /// ORDERING: Relaxed. It changes once, while `RUNNING` is held, to a shard of the same home; who
+    /// must know which one has `RUNNING` after that.
+    shard: AtomicPtr<Shard>,
     pub(super) id: Id,
     pub(super) location: &'static Location<'static>,
     /// Who waits for the output (T4).
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
+}
+
+impl Header {
+    /// Where the task is listed.
+    #[inline]
+    pub(super) fn shard(&self) -> &Shard {
+        // SAFETY: a part of the task's home, which lives as long as this memory.
+        unsafe { &*self.shard.load(Relaxed) }
+    }
+
+    pub(super) fn move_to(&self, shard: &Shard) {
+        self.shard.store(ptr::from_ref(shard).cast_mut(), Relaxed);
+    }
 }
 
 /// Neighbours in an owner list.
@@ -92,12 +110,13 @@ impl<F: Future> Cell<F> {
     };
 }
 
-/// Allocates a task around `future`. The three references that it starts with are the caller's to
-/// place: owner list, handle, first `Runnable`.
+/// Allocates a task around `future`. Of the three references that it starts with, one is kept for
+/// the owner list; the others are the caller's to place: handle, first `Runnable`. The caller counts
+/// the task as spawned.
 #[inline]
 pub(super) fn allocate<F: Future>(
     future: F,
-    shard: Arc<Shard>,
+    home: &Home,
     id: Id,
     location: &'static Location<'static>,
 ) -> NonNull<Header> {
@@ -111,7 +130,7 @@ pub(super) fn allocate<F: Future>(
         state: State::new(),
         vtable: &Cell::<F>::VTABLE,
         links: UnsafeCell::new(Links::default()),
-        shard,
+        shard: AtomicPtr::new(ptr::from_ref(home.unlisted()).cast_mut()),
         id,
         location,
         join_waker: UnsafeCell::new(None),
@@ -251,6 +270,10 @@ impl TaskRef {
         header
     }
 
+    pub(super) fn as_ptr(&self) -> NonNull<Header> {
+        self.0
+    }
+
     pub(crate) fn header(&self) -> &Header {
         // SAFETY: this reference is counted, so the memory lives (T5). Every field is immutable,
         // atomic, or a cell with rules of its own.
@@ -266,11 +289,11 @@ impl TaskRef {
         let header = self.header();
         match header.state.start_poll() {
             Start::Gone => {
-                header.shard.pool.skipped();
+                header.shard().home().pool().skipped();
                 return None;
             }
             Start::Cancel => {
-                header.shard.pool.skipped();
+                header.shard().home().pool().skipped();
                 self.fail(Failure::Cancelled);
                 return None;
             }
@@ -279,6 +302,10 @@ impl TaskRef {
         // SAFETY: `start_poll` gave this thread RUNNING.
         if unsafe { (header.vtable.poll)(self.0) }.is_ready() {
             self.complete();
+            return None;
+        }
+        if header.shard().is_unlisted() && !owner::enlist(&self) {
+            self.fail(Failure::Cancelled);
             return None;
         }
         match header.state.finish_pending() {
@@ -313,7 +340,7 @@ impl TaskRef {
     fn complete(self) {
         let header = self.header();
         // The owner list's reference and this one go in one step.
-        let refs = 1 + usize::from(header.shard.remove(self.0));
+        let refs = owner::delist(&self);
         if header.state.complete_quietly(refs) {
             mem::forget(self);
             return;
@@ -341,7 +368,7 @@ impl TaskRef {
 
     /// Asks for the task's end; it happens where the task runs.
     pub(super) fn abort(&self) {
-        if self.header().shard.pool.cancels_in_place() {
+        if self.header().shard().home().pool().cancels_in_place() {
             return self.clone().cancel_now();
         }
         if self.header().state.abort() == Schedule::Push {
@@ -388,8 +415,12 @@ pub(super) unsafe fn drop_refs(header: NonNull<Header>, count: usize) {
     // SAFETY: the references are still counted, so the memory lives.
     let task = unsafe { header.as_ref() };
     if task.state.ref_dec(count) {
-        // SAFETY: these were the last references (T5).
-        unsafe { (task.vtable.free)(header) }
+        let home = task.shard().home_ptr();
+        // SAFETY: these were the last references (T5), and with them goes the task's hold on its home.
+        unsafe {
+            (task.vtable.free)(header);
+            Home::release(home);
+        }
     }
 }
 

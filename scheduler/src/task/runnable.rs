@@ -6,19 +6,19 @@
 )]
 
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::panic::Location;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use super::cell::{TaskRef, allocate};
-use super::owner::Shard;
+use super::owner::Home;
 use super::{Id, JoinHandle};
 use crate::primitive::sync::Arc;
 use crate::slot::Item;
 
 /// The right to poll a scheduled task once (T2). Queues hold these.
 ///
-/// Dropping one unrun gives its reference up and leaves the task scheduled for ever: right only
-/// where the task is known to be complete, or is about to be cancelled by its owner.
+/// Dropping one unrun cancels the task: a queue that goes leaves no task behind.
 #[derive(Debug)]
 pub(crate) struct Runnable(TaskRef);
 
@@ -30,12 +30,19 @@ impl Runnable {
     /// Runs one turn; gives the task back if it was woken during its poll.
     #[inline]
     pub(crate) fn run(self) -> Option<Runnable> {
-        self.0.run()
+        self.into_ref().run()
     }
 
     /// Drops the future in place of polling it.
     pub(crate) fn cancel(self) {
-        self.0.cancel_now();
+        self.into_ref().cancel_now();
+    }
+
+    #[inline]
+    fn into_ref(self) -> TaskRef {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `this` is never used or dropped again.
+        unsafe { ptr::read(&raw const this.0) }
     }
 
     /// Where the task was spawned.
@@ -44,51 +51,53 @@ impl Runnable {
         self.0.header().location
     }
 
-    /// The list that owns the task.
-    pub(crate) fn shard(&self) -> &Arc<Shard> {
-        &self.0.header().shard
+    /// The home of the task's pool.
+    #[inline]
+    pub(crate) fn home(&self) -> &Home {
+        self.0.header().shard().home()
     }
 
     /// Puts the task into its pool's queues.
     pub(crate) fn schedule(self) {
         if let Some(task) = crate::context::push_local(self) {
             // Once it is pushed, another thread may end and free it: the pool must live on its own.
-            let pool = Arc::clone(&task.shard().pool);
+            let pool = Arc::clone(task.home().pool());
             pool.schedule(task);
         }
     }
 }
 
-/// Makes a task in `shard` and its handle. `Err` when the shard is closed: the future is dropped
-/// and the handle is already cancelled.
+/// Makes a task of `home` and its handle. The caller counts it as spawned, and queues it.
 #[inline]
 pub(crate) fn spawn<F>(
     future: F,
-    shard: Arc<Shard>,
+    home: &Home,
     location: &'static Location<'static>,
-) -> (JoinHandle<F::Output>, Option<Runnable>)
+) -> (JoinHandle<F::Output>, Runnable)
 where
     F: Future,
 {
-    let header = allocate(future, shard, Id::next(), location);
-    // SAFETY: `allocate` counted three references: this one, the handle's, and the list's.
+    let header = allocate(future, home, Id::next(), location);
+    // SAFETY: `allocate` counted three references: this one, the handle's, and the one that stays
+    // behind for the owner list.
     let task = unsafe { TaskRef::from_raw(header) };
     // SAFETY: the handle's reference; `F::Output` is this task's output.
     let handle = unsafe { JoinHandle::new(TaskRef::from_raw(header)) };
-    if task.header().shard.insert(header) {
-        return (handle, Some(Runnable::from_ref(task)));
+    (handle, Runnable::from_ref(task))
+}
+
+impl Drop for Runnable {
+    fn drop(&mut self) {
+        // The reference itself goes with the field.
+        self.0.clone().cancel_now();
     }
-    // SAFETY: the list did not take its reference.
-    drop(unsafe { TaskRef::from_raw(header) });
-    task.cancel_now();
-    (handle, None)
 }
 
 // SAFETY: a `Runnable` is one counted pointer, which is not null; `from_raw` rebuilds what
 // `into_raw` took apart.
 unsafe impl Item for Runnable {
     fn into_raw(self) -> *mut () {
-        self.0.into_raw().as_ptr().cast()
+        self.into_ref().into_raw().as_ptr().cast()
     }
 
     unsafe fn from_raw(raw: *mut ()) -> Self {

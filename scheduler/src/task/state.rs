@@ -25,8 +25,9 @@
 //!   thread that completes a task without `JOIN_INTEREST` drops the output itself.
 //! * **T4** The join waker's cell is the handle's while `JOIN_WAKER` is clear and the completing
 //!   thread's once `COMPLETE` was set while `JOIN_WAKER` was.
-//! * **T5** The memory lives while the count is not 0. The count holds one for the owner list until
-//!   the task leaves it to become complete, one for the handle, one for each `Runnable`, one for each waker.
+//! * **T5** The memory lives while the count is not 0. The count holds one for the owner list, from the
+//!   beginning until the task becomes complete, one for the handle, one for each `Runnable`, one for
+//!   each waker.
 //!
 //! # Orderings
 //!
@@ -296,6 +297,11 @@ impl State {
     /// Gives up `count` references; `true` if they were the last ones.
     #[must_use = "the last reference frees the task"]
     pub(crate) fn ref_dec(&self, count: usize) -> bool {
+        // Who holds all references there are is alone: nobody is left to count up or down. The word
+        // need not be written then, and the load is the end of the chain.
+        if self.0.load(Acquire) / REF == count {
+            return true;
+        }
         let before = self.0.fetch_sub(count * REF, Release);
         debug_assert!(before >= count * REF);
         if before / REF != count {
