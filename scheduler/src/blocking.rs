@@ -13,16 +13,15 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::panic::Location;
 use std::pin::Pin;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::hooks::Hooks;
+use crate::hooks::{self, Hooks};
 use crate::primitive::sync::Arc;
-use crate::task::{self, JoinHandle, Keeper, Runnable, Schedule};
+use crate::task::{self, JoinHandle, Keeper, Place, Runnable, Schedule};
 
 #[cfg(test)]
 mod tests;
@@ -104,12 +103,12 @@ impl Blocking {
     /// # Panics
     ///
     /// If the operating system refuses a thread while there is none to run the job.
-    pub fn spawn<F, T>(&self, job: F, location: &'static Location<'static>) -> JoinHandle<T>
+    pub fn spawn<F, T>(&self, job: F, place: impl Place) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let (handle, task) = task::spawn(Job(Some(job)), &self.home, location);
+        let (handle, task) = task::spawn(Job(Some(job)), &self.home, place);
         self.home.count_spawn_outside();
         self.shared.push(task);
         handle
@@ -272,6 +271,10 @@ impl Schedule for Shared {
 
     fn cancels_in_place(&self) -> bool {
         true
+    }
+
+    fn unhandled_panic(&self) {
+        hooks::call(self.config.hooks.on_unhandled_panic.as_ref());
     }
 }
 

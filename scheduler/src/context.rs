@@ -11,7 +11,7 @@
 use std::cell::Cell;
 use std::ptr;
 
-use crate::task::Runnable;
+use crate::task::{Runnable, TaskRef};
 use crate::worker::Local;
 
 thread_local! {
@@ -19,6 +19,8 @@ thread_local! {
     static WORKER: Cell<*const Local> = const { Cell::new(ptr::null()) };
     /// Whether this thread polls tasks or a `block_on` future just now.
     static ENTERED: Cell<bool> = const { Cell::new(false) };
+    /// The task whose code this thread runs just now.
+    static TASK: Cell<*const TaskRef> = const { Cell::new(ptr::null()) };
 }
 
 /// Calls `f` with the worker that this thread runs.
@@ -29,6 +31,31 @@ pub(crate) fn with_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
         // thread alone, and takes it back at the scope's end.
         f(unsafe { worker.get().as_ref() })
     })
+}
+
+/// Calls `f` with the task whose code this thread runs: its poll, or a destructor of what it has.
+#[inline]
+pub(crate) fn with_task<R>(f: impl FnOnce(Option<&TaskRef>) -> R) -> R {
+    // SAFETY: `enter_task` sets the pointer to a reference that outlives its scope, on this thread
+    // alone, and takes it back at the scope's end.
+    f(unsafe { TASK.get().as_ref() })
+}
+
+/// Puts the previous task back, also by a panic.
+struct PreviousTask(*const TaskRef);
+
+impl Drop for PreviousTask {
+    #[inline]
+    fn drop(&mut self) {
+        TASK.set(self.0);
+    }
+}
+
+/// Runs `f` as code of `task`.
+#[inline]
+pub(crate) fn enter_task<R>(task: &TaskRef, f: impl FnOnce() -> R) -> R {
+    let _previous = PreviousTask(TASK.replace(task));
+    f()
 }
 
 /// Queues `task` on this thread's worker, if that belongs to the task's pool; else gives it back.
@@ -92,9 +119,11 @@ pub(crate) fn outside_worker<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The mark of a thread that is inside `block_on` or a worker.
-#[derive(Debug)]
-pub(crate) struct Entered(());
+/// The mark of a thread that is inside `block_on` or a worker. What runs there is no code of the
+/// task, if any, that called.
+pub(crate) struct Entered {
+    _task: PreviousTask,
+}
 
 impl Drop for Entered {
     fn drop(&mut self) {
@@ -105,7 +134,9 @@ impl Drop for Entered {
 /// Marks this thread as running futures. `None` if it is marked already.
 pub(crate) fn enter() -> Option<Entered> {
     // Lazily: an `Entered` that is not given out would clear the mark as it is dropped.
-    (!ENTERED.replace(true)).then(|| Entered(()))
+    (!ENTERED.replace(true)).then(|| Entered {
+        _task: PreviousTask(TASK.replace(ptr::null())),
+    })
 }
 
 /// Whether this thread polls futures just now, so that it must not block.

@@ -8,7 +8,6 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
-use std::panic::Location;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering::AcqRel, Ordering::Acquire};
 use std::task::{Context, Poll, Wake, Waker};
@@ -19,7 +18,7 @@ use crate::driver::Driver;
 use crate::parking::Queues;
 use crate::pool::{Config, Pool, Shared};
 use crate::primitive::sync::{Arc, Mutex};
-use crate::task::JoinHandle;
+use crate::task::{JoinHandle, Place};
 use crate::worker::Local;
 use crate::{context, coop};
 
@@ -70,12 +69,12 @@ impl CurrentThread {
 
     /// Spawns a task. It runs while some thread blocks on this pool.
     #[inline]
-    pub fn spawn<F>(&self, future: F, location: &'static Location<'static>) -> JoinHandle<F::Output>
+    pub fn spawn<F>(&self, future: F, place: impl Place) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.pool.spawn(future, location)
+        self.pool.spawn(future, place)
     }
 
     /// Runs `future` on this thread, and the pool's tasks as long as that takes.

@@ -19,6 +19,8 @@ pub struct Hooks {
     pub on_thread_park: Option<Hook>,
     /// A worker has woken.
     pub on_thread_unpark: Option<Hook>,
+    /// A task's own code has panicked, and no handle tells of it.
+    pub on_unhandled_panic: Option<Hook>,
 }
 
 impl Hooks {
@@ -39,7 +41,7 @@ impl Hooks {
     }
 }
 
-fn call(hook: Option<&Hook>) {
+pub(crate) fn call(hook: Option<&Hook>) {
     if let Some(hook) = hook {
         contain_all(|| hook());
     }
@@ -52,6 +54,7 @@ impl fmt::Debug for Hooks {
             .field("on_thread_stop", &self.on_thread_stop.is_some())
             .field("on_thread_park", &self.on_thread_park.is_some())
             .field("on_thread_unpark", &self.on_thread_unpark.is_some())
+            .field("on_unhandled_panic", &self.on_unhandled_panic.is_some())
             .finish()
     }
 }

@@ -69,7 +69,7 @@ pub use {
     pool::{Config, OnStall, Pool},
     rng::random_below,
     stats::WorkerMetrics,
-    task::{AbortHandle, Id, JoinError, JoinHandle},
+    task::{AbortHandle, Id, JoinError, JoinHandle, Name, Named, Place, id, try_id, try_name},
     view::View,
     yield_now::{YieldNow, yield_now},
 };

@@ -33,7 +33,7 @@ use crate::context;
 use crate::crew::{Crew, Seat};
 use crate::driver::Driver;
 use crate::guard::Stall;
-use crate::hooks::Hooks;
+use crate::hooks::{self, Hook, Hooks};
 use crate::parking::Parking;
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -41,7 +41,7 @@ use crate::primitive::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, fence};
 use crate::rng::Rng;
 use crate::slot::Slot;
 use crate::stats::{Stats, WorkerMetrics};
-use crate::task::{self, JoinHandle, Keeper, Runnable, Schedule};
+use crate::task::{self, JoinHandle, Keeper, Place, Runnable, Schedule};
 use crate::view::Views;
 use crate::worker::Local;
 
@@ -134,6 +134,7 @@ pub(crate) struct Shared {
     pub(crate) guarded: bool,
     pub(crate) global_interval: u32,
     pub(crate) event_interval: u32,
+    on_unhandled_panic: Option<Hook>,
 }
 
 /// What a worker shows to the others.
@@ -331,6 +332,10 @@ impl Schedule for Shared {
     fn schedule(self: Arc<Self>, task: Runnable) {
         self.inject(task);
     }
+
+    fn unhandled_panic(&self) {
+        hooks::call(self.on_unhandled_panic.as_ref());
+    }
 }
 
 impl fmt::Debug for Shared {
@@ -374,6 +379,7 @@ impl Pool {
             drained: AtomicBool::new(false),
             global_interval: config.global_queue_interval,
             event_interval: config.event_interval,
+            on_unhandled_panic: config.hooks.on_unhandled_panic.clone(),
         });
         let home = Keeper::new(Arc::clone(&shared) as Arc<dyn Schedule>, places);
         let spares = seats.split_off(workers);
@@ -420,13 +426,13 @@ impl Pool {
     /// Spawns a task into this pool. Once the pool is closed, the future is dropped and the handle
     /// is already cancelled.
     #[inline]
-    pub fn spawn<F>(&self, future: F, location: &'static Location<'static>) -> JoinHandle<F::Output>
+    pub fn spawn<F>(&self, future: F, place: impl Place) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
         let home = &**self.crew.home;
-        let (handle, task) = task::spawn(future, home, location);
+        let (handle, task) = task::spawn(future, home, place);
         context::with_worker(|worker| match worker {
             Some(worker) if worker.home_id() == home.id() => {
                 worker.shard().book.spawned.add(1);

@@ -12,16 +12,22 @@
 //! | `join.rs` | [`JoinHandle`], [`AbortHandle`], [`JoinError`] |
 //! | `owner.rs` | what a task knows of its pool, and the lists in which waiting tasks are found |
 //! | `hold.rs` | how long that lives |
+//! | `place.rs` | where a task was spawned, and its name |
+//! | `current.rs` | the task whose code runs just now, as that code sees it |
 
 #[cfg(not(loom))]
 mod cell;
 mod hold;
+#[cfg(not(loom))]
+mod current;
 #[cfg(not(loom))]
 mod id;
 #[cfg(not(loom))]
 mod join;
 #[cfg(not(loom))]
 mod owner;
+#[cfg(not(loom))]
+mod place;
 mod state;
 #[cfg(not(loom))]
 mod waker;
@@ -31,12 +37,14 @@ mod runnable;
 
 #[cfg(not(loom))]
 pub(crate) use {
-    cell::contain_all,
+    cell::{TaskRef, contain_all},
     owner::{Keeper, Schedule, Shard},
     runnable::{Runnable, spawn},
 };
 #[cfg(not(loom))]
 pub use {
+    current::{id, try_id, try_name},
     id::Id,
     join::{AbortHandle, JoinError, JoinHandle},
+    place::{Name, Named, Place},
 };

@@ -19,7 +19,6 @@
 use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
-use std::panic::Location;
 use std::pin::Pin;
 use std::ptr;
 use std::sync::Weak;
@@ -32,7 +31,7 @@ use crate::pool::{Pool, Shared};
 use crate::primitive::sync::atomic::AtomicU64;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 use crate::primitive::sync::{Arc, Mutex};
-use crate::task::{self, JoinHandle, Keeper, Runnable, Schedule};
+use crate::task::{self, JoinHandle, Keeper, Place, Runnable, Schedule};
 use crate::turns::{Entry, Turns};
 
 thread_local! {
@@ -73,7 +72,7 @@ impl View {
 
     /// Spawns a task into this view. Once the pool is closed, the future is dropped and the handle
     /// is already cancelled.
-    pub fn spawn<F>(&self, future: F, location: &'static Location<'static>) -> JoinHandle<F::Output>
+    pub fn spawn<F>(&self, future: F, place: impl Place) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
@@ -83,7 +82,7 @@ impl View {
             door: Arc::clone(&self.door),
             _home: Arc::clone(&self.home),
         };
-        let (handle, task) = task::spawn(passing, &self.home, location);
+        let (handle, task) = task::spawn(passing, &self.home, place);
         self.home.count_spawn_outside();
         if self.home.is_closed() {
             task.cancel();
@@ -222,6 +221,12 @@ impl Schedule for Door {
     fn close(&self) {
         for task in self.turns.close() {
             task.cancel();
+        }
+    }
+
+    fn unhandled_panic(&self) {
+        if let Some(pool) = self.pool().upgrade() {
+            pool.unhandled_panic();
         }
     }
 }

@@ -6,11 +6,13 @@
 //! a large future costs its stack space once, in debug builds too.
 //!
 //! The future is replaced in place by the output. Which of the two is there follows from the state
-//! word alone (T1 and T3 in `state.rs`): no tag is kept.
+//! word alone (T1 and T3 in `state.rs`): no tag is kept. A name, if the task has one, stands between
+//! the header and the future; a task without one has no byte for it.
 //!
 //! User code that can run from here (a poll, the drop of a future or of an output, a waker) may
 //! panic: each call is caught, a panic in a poll becomes the output, and every other panic ends
-//! there, so that the state word always moves on.
+//! there, so that the state word always moves on. The pool is told of a panic that no handle tells
+//! of.
 
 #![expect(
     unsafe_code,
@@ -28,11 +30,13 @@ use std::task::{Context, Poll, Waker};
 
 use super::join::Failure;
 use super::owner::{self, Home, Shard};
+use super::place::Name;
 use super::state::{Completed, Pause, Schedule, Start, State};
 use super::waker;
 use super::{Id, Runnable};
+use crate::context;
 use crate::primitive::cell::UnsafeCell;
-use crate::primitive::sync::assert_no_lock;
+use crate::primitive::sync::{Arc, assert_no_lock};
 use crate::primitive::sync::atomic::AtomicPtr;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 
@@ -86,12 +90,15 @@ struct Vtable {
     /// Moves the output to a place of type `Poll<Output<T>>`.
     read_output: unsafe fn(NonNull<Header>, *mut ()),
     drop_output: unsafe fn(NonNull<Header>),
+    /// The task's name, which lives as long as the memory.
+    name: unsafe fn(NonNull<Header>) -> Option<NonNull<Arc<str>>>,
     free: unsafe fn(NonNull<Header>),
 }
 
 #[repr(C)]
-struct Cell<F: Future> {
+struct Cell<F: Future, N> {
     header: Header,
+    name: N,
     body: UnsafeCell<Body<F>>,
 }
 
@@ -100,13 +107,14 @@ union Body<F: Future> {
     output: ManuallyDrop<Output<F::Output>>,
 }
 
-impl<F: Future> Cell<F> {
+impl<F: Future, N: Name> Cell<F, N> {
     const VTABLE: Vtable = Vtable {
-        poll: poll::<F>,
-        fail: fail::<F>,
-        read_output: read_output::<F>,
-        drop_output: drop_output::<F>,
-        free: free::<F>,
+        poll: poll::<F, N>,
+        fail: fail::<F, N>,
+        read_output: read_output::<F, N>,
+        drop_output: drop_output::<F, N>,
+        name: name::<F, N>,
+        free: free::<F, N>,
     };
 }
 
@@ -114,21 +122,22 @@ impl<F: Future> Cell<F> {
 /// the owner list; the others are the caller's to place: handle, first `Runnable`. The caller counts
 /// the task as spawned.
 #[inline]
-pub(super) fn allocate<F: Future>(
+pub(super) fn allocate<F: Future, N: Name>(
     future: F,
     home: &Home,
     id: Id,
     location: &'static Location<'static>,
+    name: N,
 ) -> NonNull<Header> {
-    let layout = Layout::new::<Cell<F>>();
+    let layout = Layout::new::<Cell<F, N>>();
     // SAFETY: the layout has a size, the header's at least.
     let memory = unsafe { alloc::alloc(layout) };
-    let Some(cell) = NonNull::new(memory.cast::<Cell<F>>()) else {
+    let Some(cell) = NonNull::new(memory.cast::<Cell<F, N>>()) else {
         alloc::handle_alloc_error(layout);
     };
     let header = Header {
         state: State::new(),
-        vtable: &Cell::<F>::VTABLE,
+        vtable: &Cell::<F, N>::VTABLE,
         links: UnsafeCell::new(Links::default()),
         shard: AtomicPtr::new(ptr::from_ref(home.unlisted()).cast_mut()),
         id,
@@ -140,6 +149,7 @@ pub(super) fn allocate<F: Future>(
     // original is never used or dropped again.
     unsafe {
         ptr::addr_of_mut!((*cell.as_ptr()).header).write(header);
+        ptr::addr_of_mut!((*cell.as_ptr()).name).write(name);
         let body = ptr::addr_of_mut!((*cell.as_ptr()).body).cast::<F>();
         ptr::copy_nonoverlapping(&raw const *future, body, 1);
     }
@@ -148,20 +158,20 @@ pub(super) fn allocate<F: Future>(
 
 /// # Safety
 ///
-/// `header` belongs to a live `Cell<F>`.
-unsafe fn body<F: Future>(header: NonNull<Header>) -> *mut Body<F> {
+/// `header` belongs to a live `Cell<F, N>`.
+unsafe fn body<F: Future, N>(header: NonNull<Header>) -> *mut Body<F> {
     // SAFETY: by the caller; only the address is taken.
     unsafe {
-        (*header.cast::<Cell<F>>().as_ptr())
+        (*header.cast::<Cell<F, N>>().as_ptr())
             .body
             .with_mut(|body| body)
     }
 }
 
-unsafe fn poll<F: Future>(header: NonNull<Header>) -> Poll<()> {
+unsafe fn poll<F: Future, N>(header: NonNull<Header>) -> Poll<()> {
     // SAFETY: the caller holds RUNNING, so the future is there and ours alone (T1); it stays in
     // this allocation until it is dropped, so it is pinned.
-    let future = unsafe { Pin::new_unchecked(&mut *(*body::<F>(header)).future) };
+    let future = unsafe { Pin::new_unchecked(&mut *(*body::<F, N>(header)).future) };
     let polled = catch_unwind(AssertUnwindSafe(|| {
         waker::with_borrowed(header, |waker| future.poll(&mut Context::from_waker(waker)))
     }));
@@ -171,13 +181,13 @@ unsafe fn poll<F: Future>(header: NonNull<Header>) -> Poll<()> {
         Err(panic) => Err(Failure::Panic(panic)),
     };
     // SAFETY: as above; the future is not touched again.
-    unsafe { replace::<F>(header, output) };
+    unsafe { replace::<F, N>(header, output) };
     Poll::Ready(())
 }
 
-unsafe fn fail<F: Future>(header: NonNull<Header>, failure: Failure) {
+unsafe fn fail<F: Future, N>(header: NonNull<Header>, failure: Failure) {
     // SAFETY: the caller holds RUNNING.
-    unsafe { replace::<F>(header, Err(failure)) }
+    unsafe { replace::<F, N>(header, Err(failure)) }
 }
 
 /// Drops the future and writes the output where it was.
@@ -185,41 +195,57 @@ unsafe fn fail<F: Future>(header: NonNull<Header>, failure: Failure) {
 /// # Safety
 ///
 /// The caller holds `RUNNING` and the future is there; afterwards the output is.
-unsafe fn replace<F: Future>(header: NonNull<Header>, output: Output<F::Output>) {
+unsafe fn replace<F: Future, N>(header: NonNull<Header>, output: Output<F::Output>) {
     // SAFETY: by the caller, the body is ours and holds the future.
-    let dropped = contain(|| unsafe { ManuallyDrop::drop(&mut (*body::<F>(header)).future) });
+    let dropped = contain(|| unsafe { ManuallyDrop::drop(&mut (*body::<F, N>(header)).future) });
     // A destructor's panic is told only where nothing better is known.
-    let output = match (output, dropped) {
-        (Err(Failure::Cancelled), Err(panic)) => Err(Failure::Panic(panic)),
-        (output, Err(panic)) => {
-            discard(panic);
-            output
-        }
-        (output, Ok(())) => output,
+    let (output, untold) = match (output, dropped) {
+        (Err(Failure::Cancelled), Err(panic)) => (Err(Failure::Panic(panic)), None),
+        (output, dropped) => (output, dropped.err()),
     };
     // SAFETY: the future is gone (also when its drop panicked), so the place is free.
-    unsafe { (*body::<F>(header)).output = ManuallyDrop::new(output) };
+    unsafe { (*body::<F, N>(header)).output = ManuallyDrop::new(output) };
+    if let Some(panic) = untold {
+        // SAFETY: the caller's reference keeps the task alive.
+        unhandled(unsafe { header.as_ref() }, panic);
+    }
 }
 
-unsafe fn read_output<F: Future>(header: NonNull<Header>, place: *mut ()) {
+unsafe fn read_output<F: Future, N>(header: NonNull<Header>, place: *mut ()) {
     // SAFETY: the caller owns the output (T3) and says that `place` has this type.
     unsafe {
-        let output = ManuallyDrop::take(&mut (*body::<F>(header)).output);
+        let output = ManuallyDrop::take(&mut (*body::<F, N>(header)).output);
         *place.cast::<Poll<Output<F::Output>>>() = Poll::Ready(output);
     }
 }
 
-unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
+unsafe fn drop_output<F: Future, N>(header: NonNull<Header>) {
     // SAFETY: the caller owns the output (T3) and does not use it again.
-    contain_all(|| unsafe { ManuallyDrop::drop(&mut (*body::<F>(header)).output) });
+    let output = unsafe { ManuallyDrop::take(&mut (*body::<F, N>(header)).output) };
+    let untold = match output {
+        Err(Failure::Panic(panic)) => Some(panic),
+        Err(Failure::Cancelled) => None,
+        Ok(value) => contain(|| drop(value)).err(),
+    };
+    if let Some(panic) = untold {
+        // SAFETY: the caller's reference keeps the task alive.
+        unhandled(unsafe { header.as_ref() }, panic);
+    }
 }
 
-unsafe fn free<F: Future>(header: NonNull<Header>) {
+unsafe fn name<F: Future, N: Name>(header: NonNull<Header>) -> Option<NonNull<Arc<str>>> {
+    // SAFETY: the caller holds a reference, so the memory lives; the name never changes.
+    let name = unsafe { &(*header.cast::<Cell<F, N>>().as_ptr()).name };
+    name.get().map(NonNull::from)
+}
+
+unsafe fn free<F: Future, N>(header: NonNull<Header>) {
     // SAFETY: the count is 0: nobody else has a pointer. The body holds nothing by now: it is
     // freed complete, and its output was read or dropped (T3).
     unsafe {
+        ptr::drop_in_place(&raw mut (*header.cast::<Cell<F, N>>().as_ptr()).name);
         ptr::drop_in_place(header.as_ptr());
-        alloc::dealloc(header.as_ptr().cast(), Layout::new::<Cell<F>>());
+        alloc::dealloc(header.as_ptr().cast(), Layout::new::<Cell<F, N>>());
     }
 }
 
@@ -235,6 +261,13 @@ pub(crate) fn discard(payload: Box<dyn Any + Send>) {
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         mem::forget(again);
     }
+}
+
+/// Ends a panic of the task's own code that no handle tells of.
+#[cold]
+fn unhandled(task: &Header, panic: Box<dyn Any + Send>) {
+    discard(panic);
+    task.shard().home().pool().unhandled_panic();
 }
 
 /// Runs user code whose panic nobody wants to know of; the panic hook has told the user.
@@ -300,7 +333,8 @@ impl TaskRef {
             Start::Poll => {}
         }
         // SAFETY: `start_poll` gave this thread RUNNING.
-        if unsafe { (header.vtable.poll)(self.0) }.is_ready() {
+        let poll = || unsafe { (header.vtable.poll)(self.0) };
+        if context::enter_task(&self, poll).is_ready() {
             self.complete();
             return None;
         }
@@ -325,7 +359,8 @@ impl TaskRef {
     /// Ends a task whose `RUNNING` this thread holds, without an output of its own.
     fn fail(self, failure: Failure) {
         // SAFETY: the caller holds RUNNING, and the future is still there.
-        unsafe { (self.header().vtable.fail)(self.0, failure) };
+        let fail = || unsafe { (self.header().vtable.fail)(self.0, failure) };
+        context::enter_task(&self, fail);
         self.complete();
     }
 
@@ -351,7 +386,7 @@ impl TaskRef {
         } = header.state.complete();
         if drop_output {
             // SAFETY: there was no handle when the task became complete: the output is ours (T3).
-            unsafe { (header.vtable.drop_output)(self.0) };
+            unsafe { self.drop_output() };
         }
         if wake_joiner {
             // SAFETY: JOIN_WAKER was set when COMPLETE was: the cell is ours (T4).
@@ -387,10 +422,16 @@ impl TaskRef {
 
     /// # Safety
     ///
-    /// As for [`take_output`](TaskRef::take_output).
+    /// The output is the caller's (T3), and not used again.
     pub(super) unsafe fn drop_output(&self) {
-        // SAFETY: by the caller (T3).
-        unsafe { (self.header().vtable.drop_output)(self.0) }
+        // SAFETY: by the caller.
+        context::enter_task(self, || unsafe { (self.header().vtable.drop_output)(self.0) });
+    }
+
+    /// The name that the task was given.
+    pub(crate) fn name(&self) -> Option<&Arc<str>> {
+        // SAFETY: this reference keeps the memory, and the name in it, for as long as it is lent.
+        unsafe { (self.header().vtable.name)(self.0).map(|name| name.as_ref()) }
     }
 }
 

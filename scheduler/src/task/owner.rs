@@ -56,6 +56,9 @@ pub(crate) trait Schedule: Send + Sync {
 
     /// The pool has ended its tasks: nothing that was scheduled may be kept.
     fn close(&self) {}
+
+    /// A task's own code has panicked and no handle tells of it. Called with no lock held.
+    fn unhandled_panic(&self) {}
 }
 
 /// What the tasks of one pool share. It lives as long as any of them has memory.

@@ -12,7 +12,7 @@ use std::ptr::{self, NonNull};
 
 use super::cell::{TaskRef, allocate};
 use super::owner::Home;
-use super::{Id, JoinHandle};
+use super::{Id, JoinHandle, Place};
 use crate::primitive::sync::Arc;
 use crate::slot::Item;
 
@@ -69,15 +69,17 @@ impl Runnable {
 
 /// Makes a task of `home` and its handle. The caller counts it as spawned, and queues it.
 #[inline]
-pub(crate) fn spawn<F>(
+pub(crate) fn spawn<F, P>(
     future: F,
     home: &Home,
-    location: &'static Location<'static>,
+    place: P,
 ) -> (JoinHandle<F::Output>, Runnable)
 where
     F: Future,
+    P: Place,
 {
-    let header = allocate(future, home, Id::next(), location);
+    let (location, name) = place.split();
+    let header = allocate(future, home, Id::next(), location, name);
     // SAFETY: `allocate` counted three references: this one, the handle's, and the one that stays
     // behind for the owner list.
     let task = unsafe { TaskRef::from_raw(header) };
