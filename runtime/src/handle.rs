@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rt_reactor::{Reactor, Wheel};
-use rt_scheduler::{Blocking, CurrentThread, JoinHandle, Pool};
+use rt_scheduler::{Blocking, CurrentThread, JoinHandle, Place, Pool};
 
 use crate::context::{self, EnterGuard};
 use crate::dispatcher::Dispatcher;
@@ -83,17 +83,17 @@ impl Inner {
         &self,
         dispatcher: Dispatcher,
         future: F,
-        location: &'static Location<'static>,
+        place: impl Place,
     ) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
         match (dispatcher, &self.io) {
-            (Dispatcher::Io, IoPool::Threads(pool)) => pool.spawn(future, location),
-            (Dispatcher::Io, IoPool::Current(current)) => current.spawn(future, location),
-            (Dispatcher::Cpu, _) => self.cpu.get().spawn(future, location),
-            (Dispatcher::Limited(limited), _) => limited.view(self).spawn(future, location),
+            (Dispatcher::Io, IoPool::Threads(pool)) => pool.spawn(future, place),
+            (Dispatcher::Io, IoPool::Current(current)) => current.spawn(future, place),
+            (Dispatcher::Cpu, _) => self.cpu.get().spawn(future, place),
+            (Dispatcher::Limited(limited), _) => limited.view(self).spawn(future, place),
         }
     }
 
@@ -216,13 +216,13 @@ impl Handle {
         &self,
         dispatcher: Dispatcher,
         future: F,
-        location: &'static Location<'static>,
+        place: impl Place,
     ) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.inner.spawn(dispatcher, future, location)
+        self.inner.spawn(dispatcher, future, place)
     }
 
     /// Spawns a task onto the pool that `dispatcher` names.
@@ -290,13 +290,13 @@ impl Handle {
     pub(crate) fn spawn_blocking_at<F, T>(
         &self,
         job: F,
-        location: &'static Location<'static>,
+        place: impl Place,
     ) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.inner.blocking.spawn(job, location)
+        self.inner.blocking.spawn(job, place)
     }
 
     /// Runs a future on this thread, inside this runtime, until it ends.
