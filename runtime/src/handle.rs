@@ -287,11 +287,7 @@ impl Handle {
     }
 
     #[track_caller]
-    pub(crate) fn spawn_blocking_at<F, T>(
-        &self,
-        job: F,
-        place: impl Place,
-    ) -> JoinHandle<T>
+    pub(crate) fn spawn_blocking_at<F, T>(&self, job: F, place: impl Place) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,

@@ -170,7 +170,11 @@ fn a_named_task_ends_as_any_other() {
                 assert_eq!(task::try_name().unwrap().as_ref(), expected);
                 polls += 1;
                 cx.waker().wake_by_ref();
-                if polls == 3 { Poll::Ready(()) } else { Poll::Pending }
+                if polls == 3 {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                }
             });
             let repolled = builder.spawn_on(repolled, runtime.handle());
             runtime.block_on(async {

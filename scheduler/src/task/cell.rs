@@ -425,7 +425,9 @@ impl TaskRef {
     /// The output is the caller's (T3), and not used again.
     pub(super) unsafe fn drop_output(&self) {
         // SAFETY: by the caller.
-        context::enter_task(self, || unsafe { (self.header().vtable.drop_output)(self.0) });
+        context::enter_task(self, || unsafe {
+            (self.header().vtable.drop_output)(self.0)
+        });
     }
 
     /// The name that the task was given.
