@@ -17,9 +17,9 @@
 
 #[cfg(not(loom))]
 mod cell;
-mod hold;
 #[cfg(not(loom))]
 mod current;
+mod hold;
 #[cfg(not(loom))]
 mod id;
 #[cfg(not(loom))]

@@ -36,9 +36,9 @@ use super::waker;
 use super::{Id, Runnable};
 use crate::context;
 use crate::primitive::cell::UnsafeCell;
-use crate::primitive::sync::{Arc, assert_no_lock};
 use crate::primitive::sync::atomic::AtomicPtr;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
+use crate::primitive::sync::{Arc, assert_no_lock};
 
 /// What a finished task leaves for its handle.
 pub(super) type Output<T> = Result<T, Failure>;
@@ -426,7 +426,7 @@ impl TaskRef {
     pub(super) unsafe fn drop_output(&self) {
         // SAFETY: by the caller.
         context::enter_task(self, || unsafe {
-            (self.header().vtable.drop_output)(self.0)
+            (self.header().vtable.drop_output)(self.0);
         });
     }
 

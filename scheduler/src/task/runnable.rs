@@ -69,11 +69,7 @@ impl Runnable {
 
 /// Makes a task of `home` and its handle. The caller counts it as spawned, and queues it.
 #[inline]
-pub(crate) fn spawn<F, P>(
-    future: F,
-    home: &Home,
-    place: P,
-) -> (JoinHandle<F::Output>, Runnable)
+pub(crate) fn spawn<F, P>(future: F, home: &Home, place: P) -> (JoinHandle<F::Output>, Runnable)
 where
     F: Future,
     P: Place,
