@@ -80,7 +80,11 @@ impl Builder {
         self
     }
 
-    /// How many threads for blocking calls there may be at a time. Default: 512.
+    /// How many blocking calls may run at a time, each on a thread. Default: 512.
+    ///
+    /// Three kinds share the threads: what is given to [`spawn_blocking`](crate::spawn_blocking), files,
+    /// and names to look up, which get half of the threads at most. A kind of which none runs may
+    /// always run one, so there may be two more threads than this.
     pub fn max_blocking_threads(mut self, threads: usize) -> Self {
         self.max_blocking_threads = threads;
         self

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rt_reactor::{Reactor, Wheel};
-use rt_scheduler::{Blocking, CurrentThread, JoinHandle, Place, Pool};
+use rt_scheduler::{Blocking, CurrentThread, JoinHandle, Lane, Place, Pool};
 
 use crate::context::{self, EnterGuard};
 use crate::dispatcher::Dispatcher;
@@ -256,7 +256,8 @@ impl Handle {
     ///
     /// Blocking threads are started when needed, up to
     /// [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads); beyond that, jobs
-    /// wait in order. Aborting the handle drops a job that has not started; a running one cannot be
+    /// wait in order. Calls that the runtime makes for files and names have queues of their own, so
+    /// neither kind keeps another waiting for good. Aborting the handle drops a job that has not started; a running one cannot be
     /// stopped.
     ///
     /// # Panics
@@ -292,7 +293,17 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.inner.blocking.spawn(job, place)
+        self.spawn_lane(Lane::User, job, place)
+    }
+
+    /// Runs a closure that may block in one of the lanes of the blocking threads.
+    #[track_caller]
+    pub(crate) fn spawn_lane<F, T>(&self, lane: Lane, job: F, place: impl Place) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.inner.blocking.spawn(lane, job, place)
     }
 
     /// Runs a future on this thread, inside this runtime, until it ends.

@@ -76,6 +76,9 @@ mod sys;
 pub mod task;
 pub mod time;
 
+pub(crate) use rt_scheduler::Lane;
+pub(crate) use spawn::spawn_lane;
+
 pub use dispatcher::{Dispatcher, Limited};
 pub use metrics::RuntimeMetrics;
 pub use rt_macros::{main, test};

@@ -1,6 +1,6 @@
 //! The runtime's counters.
 
-use rt_scheduler::{Pool, WorkerMetrics};
+use rt_scheduler::{LaneMetrics, Pool, WorkerMetrics};
 
 use crate::handle::Inner;
 
@@ -31,8 +31,14 @@ pub struct RuntimeMetrics {
     pub blocking_threads: usize,
     /// Those of them that wait for a job.
     pub idle_blocking_threads: usize,
-    /// Blocking jobs that wait for a thread.
+    /// Blocking jobs that wait for a thread, of all kinds.
     pub blocking_queue_depth: usize,
+    /// The jobs of [`spawn_blocking`](crate::spawn_blocking) among them.
+    pub blocking_jobs: LaneMetrics,
+    /// The calls for files among them.
+    pub blocking_files: LaneMetrics,
+    /// The names to look up among them.
+    pub blocking_lookups: LaneMetrics,
     /// How often `epoll_wait` has returned.
     pub reactor_polls: u64,
     /// Events that it has returned.
@@ -62,7 +68,12 @@ impl RuntimeMetrics {
             cpu_workers: cpu.map_or_else(Vec::new, Pool::worker_metrics),
             blocking_threads: blocking.threads,
             idle_blocking_threads: blocking.idle,
-            blocking_queue_depth: blocking.queued,
+            blocking_queue_depth: blocking.user.queued
+                + blocking.files.queued
+                + blocking.dns.queued,
+            blocking_jobs: blocking.user,
+            blocking_files: blocking.files,
+            blocking_lookups: blocking.dns,
             reactor_polls: inner.reactor.polls(),
             reactor_events: inner.reactor.events(),
             live_sources: inner.reactor.live_sources(),

@@ -15,7 +15,7 @@ use crate::metrics::RuntimeMetrics;
 pub use crate::builder::Builder;
 pub use crate::context::EnterGuard;
 pub use crate::handle::{Handle, TryCurrentError};
-pub use rt_scheduler::{Stall, WorkerMetrics};
+pub use rt_scheduler::{LaneMetrics, Stall, WorkerMetrics};
 
 /// How long a drop waits for threads that do not come back.
 const DROP_LIMIT: Duration = Duration::from_secs(10);

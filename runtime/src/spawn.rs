@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::panic::Location;
 
-use rt_scheduler::JoinHandle;
+use rt_scheduler::{JoinHandle, Lane};
 
 use crate::context;
 use crate::dispatcher::Dispatcher;
@@ -114,6 +114,17 @@ where
     } else {
         context::with(|handle| handle.spawn_blocking_at(job, location))
     }
+}
+
+/// Runs one of the runtime's own blocking calls in its lane, in the current runtime.
+#[track_caller]
+pub(crate) fn spawn_lane<F, T>(lane: Lane, job: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let location = Location::caller();
+    context::with(|handle| handle.spawn_lane(lane, job, location))
 }
 
 /// Runs a closure that may block, on this thread.

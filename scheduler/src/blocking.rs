@@ -5,11 +5,11 @@
 //!
 //! # Protocol
 //!
-//! One lock holds the queue and the account of threads, so "push" and "wake an idle thread, or
-//! start one" are one step: a job is never left beside an idle thread, and a thread that was
-//! claimed for one job is never counted as idle for the next.
+//! One lock holds the account of jobs and threads (`lanes.rs`, which says who may run and who is to
+//! be woken or started), so "push" and "wake an idle thread, or start one" are one step: a job is
+//! never left beside an idle thread, and a thread that was claimed for one job is never counted as
+//! idle for the next.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -20,6 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::hooks::{self, Hooks};
+use crate::lanes::{Call, Lane, Lanes};
 use crate::primitive::sync::Arc;
 use crate::task::{self, JoinHandle, Keeper, Place, Runnable, Schedule};
 
@@ -31,7 +32,7 @@ mod tests;
 pub struct BlockingConfig {
     /// Threads are called `NAME-blk-INDEX`.
     pub name: String,
-    /// The most threads at a time.
+    /// The most jobs that run at a time, but for one of each lane that has no other.
     pub max_threads: usize,
     /// An idle thread ends after this.
     pub keep_alive: Duration,
@@ -44,7 +45,8 @@ pub struct BlockingConfig {
 /// The threads for blocking calls.
 pub struct Blocking {
     shared: Arc<Shared>,
-    home: Arc<Keeper>,
+    /// A home a lane.
+    homes: [Arc<Keeper>; 3],
 }
 
 struct Shared {
@@ -56,20 +58,22 @@ struct Shared {
     ended: Condvar,
 }
 
-#[derive(Default)]
 struct State {
-    queue: VecDeque<Runnable>,
-    /// Threads that will look at the queue again before they end.
-    threads: usize,
-    /// Threads that have not ended.
+    lanes: Lanes<Entry>,
+    /// Threads that have not ended: some that have left the account may still run a hook.
     alive: usize,
-    /// Waiting threads that nobody has claimed yet.
-    idle: usize,
-    /// Claims that no waiting thread has picked up yet.
-    claims: usize,
     /// For thread names.
     started: usize,
-    closed: bool,
+    /// The longest that a job of each lane has waited for its thread.
+    longest_wait: [Duration; 3],
+    /// Jobs that were aborted in their queue since it was last weeded.
+    aborted: [usize; 3],
+}
+
+/// A job in its queue.
+struct Entry {
+    task: Runnable,
+    since: Instant,
 }
 
 /// The blocking threads at one moment.
@@ -80,21 +84,44 @@ pub struct BlockingMetrics {
     pub threads: usize,
     /// Idle threads.
     pub idle: usize,
+    /// What the user calls.
+    pub user: LaneMetrics,
+    /// Files.
+    pub files: LaneMetrics,
+    /// Names to look up.
+    pub dns: LaneMetrics,
+}
+
+/// One lane of the blocking threads at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LaneMetrics {
     /// Jobs that wait for a thread.
     pub queued: usize,
+    /// The longest that a job has waited for a thread so far, those that still wait included.
+    pub longest_wait: Duration,
 }
 
 impl Blocking {
     /// No threads yet.
     pub fn new(config: BlockingConfig) -> Blocking {
         let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                lanes: Lanes::new(config.max_threads),
+                alive: 0,
+                started: 0,
+                longest_wait: [Duration::ZERO; 3],
+                aborted: [0; 3],
+            }),
             config,
-            state: Mutex::default(),
             work: Condvar::new(),
             ended: Condvar::new(),
         });
-        let home = Keeper::new(Arc::clone(&shared) as Arc<dyn Schedule>, 1);
-        Blocking { shared, home }
+        let homes = Lane::ALL.map(|lane| {
+            let shared = Arc::clone(&shared);
+            Keeper::new(Arc::new(Queue { shared, lane }) as Arc<dyn Schedule>, 1)
+        });
+        Blocking { shared, homes }
     }
 
     /// Runs `job` on one of the threads. Once closed, the job is dropped and the handle is already
@@ -103,27 +130,24 @@ impl Blocking {
     /// # Panics
     ///
     /// If the operating system refuses a thread while there is none to run the job.
-    pub fn spawn<F, T>(&self, job: F, place: impl Place) -> JoinHandle<T>
+    pub fn spawn<F, T>(&self, lane: Lane, job: F, place: impl Place) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let (handle, task) = task::spawn(Job(Some(job)), &self.home, place);
-        self.home.count_spawn_outside();
-        self.shared.push(task);
+        let home = &self.homes[lane as usize];
+        let (handle, task) = task::spawn(Job(Some(job)), home, place);
+        home.count_spawn_outside();
+        self.shared.push(lane, task);
         handle
     }
 
     /// Refuses new jobs, cancels the queued ones, and lets the threads end. Does not wait.
     pub fn close(&self) {
-        let queued = {
-            let mut state = self.shared.lock();
-            state.closed = true;
-            std::mem::take(&mut state.queue)
-        };
+        let queued = self.shared.lock().lanes.close();
         self.shared.work.notify_all();
-        for task in queued {
-            task.cancel();
+        for entry in queued {
+            entry.task.cancel();
         }
     }
 
@@ -149,14 +173,44 @@ impl Blocking {
         true
     }
 
-    /// The threads and the queue as they are now.
+    /// The threads and the queues as they are now.
     pub fn metrics(&self) -> BlockingMetrics {
         let state = self.shared.lock();
         BlockingMetrics {
-            threads: state.threads,
-            idle: state.idle,
-            queued: state.queue.len(),
+            threads: state.lanes.threads(),
+            idle: state.lanes.idle(),
+            user: state.metrics(Lane::User),
+            files: state.metrics(Lane::Files),
+            dns: state.metrics(Lane::Dns),
         }
+    }
+}
+
+impl State {
+    fn metrics(&self, lane: Lane) -> LaneMetrics {
+        let mut metrics = LaneMetrics {
+            queued: 0,
+            longest_wait: self.longest_wait[lane as usize],
+        };
+        for entry in self.lanes.queued(lane).filter(|entry| entry.is_wanted()) {
+            metrics.queued += 1;
+            metrics.longest_wait = metrics.longest_wait.max(entry.since.elapsed());
+        }
+        metrics
+    }
+
+    fn take(&mut self) -> Option<(Lane, Runnable)> {
+        let (lane, Entry { task, since }) = self.lanes.take()?;
+        let longest = &mut self.longest_wait[lane as usize];
+        *longest = since.elapsed().max(*longest);
+        Some((lane, task))
+    }
+}
+
+impl Entry {
+    /// Whether the job was not aborted in the queue.
+    fn is_wanted(&self) -> bool {
+        !self.task.is_complete()
     }
 }
 
@@ -166,62 +220,66 @@ impl Shared {
     }
 
     /// Queues a job and finds it a thread.
-    fn push(self: &Arc<Self>, task: Runnable) {
+    fn push(self: &Arc<Self>, lane: Lane, task: Runnable) {
+        let since = Instant::now();
         let mut state = self.lock();
-        if state.closed {
-            drop(state);
-            return task.cancel();
-        }
-        state.queue.push_back(task);
-        if state.idle > 0 {
-            state.idle -= 1;
-            state.claims += 1;
-            self.work.notify_one();
-        } else if state.threads < self.config.max_threads {
-            self.start_thread(state);
+        match state.lanes.push(lane, Entry { task, since }) {
+            Ok(call) => {
+                if let Err(error) = self.call(&mut state, call)
+                    && let Some(job) = state.lanes.not_started()
+                {
+                    drop(state);
+                    job.task.cancel();
+                    panic!(
+                        "no thread for a blocking call: the operating system refused to start one: {error}"
+                    );
+                }
+            }
+            Err(refused) => {
+                drop(state);
+                refused.task.cancel();
+            }
         }
     }
 
-    fn start_thread(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
-        let shared = Arc::clone(self);
-        let name = format!("{}-blk-{}", self.config.name, state.started);
-        let mut builder = thread::Builder::new().name(name);
-        if let Some(bytes) = self.config.stack_size {
-            builder = builder.stack_size(bytes);
-        }
-        match builder.spawn(move || shared.run()) {
-            Ok(_) => {
+    /// Gets a thread on its way.
+    fn call(self: &Arc<Self>, state: &mut State, call: Call) -> io::Result<()> {
+        match call {
+            Call::Nobody => {}
+            Call::Wake => self.work.notify_one(),
+            Call::Start => {
+                let shared = Arc::clone(self);
+                let name = format!("{}-blk-{}", self.config.name, state.started);
+                let mut builder = thread::Builder::new().name(name);
+                if let Some(bytes) = self.config.stack_size {
+                    builder = builder.stack_size(bytes);
+                }
+                builder.spawn(move || shared.run())?;
                 state.started += 1;
-                state.threads += 1;
                 state.alive += 1;
             }
-            // The threads that there are will come to the job.
-            Err(_) if state.threads > 0 => {}
-            Err(error) => Shared::refuse(state, &error),
         }
-    }
-
-    fn refuse(mut state: MutexGuard<'_, State>, error: &io::Error) {
-        let job = state.queue.pop_back();
-        drop(state);
-        if let Some(job) = job {
-            job.cancel();
-        }
-        panic!("no thread for a blocking call: the operating system refused to start one: {error}");
+        Ok(())
     }
 
     /// The life of one thread.
-    fn run(&self) {
+    fn run(self: &Arc<Self>) {
         self.config.hooks.start();
         let mut state = self.lock();
         loop {
-            if let Some(task) = state.queue.pop_front() {
+            if let Some((lane, task)) = state.take() {
                 drop(state);
                 // A job is ready after one poll; nothing comes back.
                 let again = task.run();
                 debug_assert!(again.is_none());
                 state = self.lock();
-            } else if state.closed {
+                let call = state.lanes.done(lane);
+                if self.call(&mut state, call).is_err() {
+                    // This thread will come to the job.
+                    let job = state.lanes.not_started();
+                    debug_assert!(job.is_none());
+                }
+            } else if state.lanes.is_closed() {
                 break;
             } else {
                 let claimed;
@@ -232,21 +290,24 @@ impl Shared {
             }
         }
         // In the same step as the decision to end: a push from here on starts another thread.
-        state.threads -= 1;
+        state.lanes.leave();
         drop(state);
         self.config.hooks.stop();
         self.lock().alive -= 1;
         self.ended.notify_all();
     }
 
-    /// Waits to be claimed. `false`: nobody did for the keep-alive time.
+    /// Waits to be claimed. `false`: nobody did for the keep-alive time, or there are no more jobs.
     fn wait<'a>(&self, mut state: MutexGuard<'a, State>) -> (MutexGuard<'a, State>, bool) {
-        state.idle += 1;
         let until = Instant::now().checked_add(self.config.keep_alive);
-        while state.claims == 0 && !state.closed {
+        state.lanes.rest();
+        loop {
+            if state.lanes.answer() {
+                return (state, true);
+            }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            if left.is_some_and(|left| left.is_zero()) {
-                state.idle -= 1;
+            if state.lanes.is_closed() || left.is_some_and(|left| left.is_zero()) {
+                state.lanes.stir();
                 return (state, false);
             }
             let left = left.unwrap_or(Duration::MAX);
@@ -255,18 +316,35 @@ impl Shared {
                 Err(poisoned) => poisoned.into_inner().0,
             };
         }
-        if state.claims > 0 {
-            state.claims -= 1;
-        } else {
-            state.idle -= 1;
+    }
+
+    /// A queued job of `lane` was aborted. Its entry goes when many of them have come together.
+    fn aborted(&self, lane: Lane) {
+        let mut state = self.lock();
+        let aborted = &mut state.aborted[lane as usize];
+        *aborted += 1;
+        let aborted = *aborted;
+        if aborted >= WEED_FROM && aborted > state.lanes.waiting(lane) / 2 {
+            state.aborted[lane as usize] = 0;
+            let weeds = state.lanes.weed(lane, Entry::is_wanted);
+            drop(state);
+            drop(weeds);
         }
-        (state, true)
     }
 }
 
-impl Schedule for Shared {
+/// So many aborted jobs may stay in a queue.
+const WEED_FROM: usize = 64;
+
+/// The way into one lane.
+struct Queue {
+    shared: Arc<Shared>,
+    lane: Lane,
+}
+
+impl Schedule for Queue {
     fn schedule(self: Arc<Self>, task: Runnable) {
-        self.push(task);
+        self.shared.push(self.lane, task);
     }
 
     fn cancels_in_place(&self) -> bool {
@@ -274,7 +352,11 @@ impl Schedule for Shared {
     }
 
     fn unhandled_panic(&self) {
-        hooks::call(self.config.hooks.on_unhandled_panic.as_ref());
+        hooks::call(self.shared.config.hooks.on_unhandled_panic.as_ref());
+    }
+
+    fn cancelled_in_place(&self) {
+        self.shared.aborted(self.lane);
     }
 }
 

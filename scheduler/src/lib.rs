@@ -8,8 +8,8 @@
 //! Read in this order: `task.rs` (what is scheduled), `idle.rs` (who sleeps, who searches),
 //! `gate.rs` and `parking.rs` (how they sleep, and who watches for IO), `worker.rs` (where the next
 //! task comes from), `pool.rs` (queues, and shutdown), `crew.rs` and `guard.rs` (threads, spares, and
-//! who watches them), `turns.rs` and `view.rs` (limited views of a pool), `current.rs` (the flavour without threads), `blocking.rs` (threads for calls
-//! that block).
+//! who watches them), `turns.rs` and `view.rs` (limited views of a pool), `current.rs` (the flavour without threads), `lanes.rs` and `blocking.rs`
+//! (threads for calls that block).
 
 #![cfg_attr(
     loom,
@@ -38,6 +38,7 @@ mod guard;
 #[cfg(not(loom))]
 mod hooks;
 mod idle;
+mod lanes;
 mod parking;
 #[cfg(not(loom))]
 mod pool;
@@ -57,10 +58,11 @@ mod worker;
 mod yield_now;
 
 pub use driver::{Driver, Wait};
+pub use lanes::Lane;
 #[cfg(not(loom))]
 pub use {
     block_on::block_on,
-    blocking::{Blocking, BlockingConfig, BlockingMetrics},
+    blocking::{Blocking, BlockingConfig, BlockingMetrics, LaneMetrics},
     context::{is_entered, worker_index},
     crew::block_in_place,
     current::CurrentThread,

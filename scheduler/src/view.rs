@@ -58,7 +58,7 @@ impl View {
     /// A view of this view: its tasks are also counted here.
     #[must_use = "the view itself is not changed"]
     pub fn limited(&self, limit: usize) -> View {
-        let base = Base::Door(Arc::clone(&self.door));
+        let base = Base::Door(Arc::clone(&self.door), Arc::clone(&self.home));
         View::with_base(limit, base, Arc::clone(&self.views))
     }
 
@@ -128,7 +128,11 @@ struct Door {
 enum Base {
     /// Not counted: a view that somebody keeps must not keep a dead runtime's descriptors.
     Pool(Weak<Shared>),
-    Door(Arc<Door>),
+    /// With its home, by which the pool closes it: tasks of this view wait in its line too.
+    Door(
+        Arc<Door>,
+        #[expect(dead_code, reason = "kept alive")] Arc<Keeper>,
+    ),
 }
 
 impl Door {
@@ -136,7 +140,7 @@ impl Door {
     fn outer(&self) -> Option<&Arc<Door>> {
         match &self.base {
             Base::Pool(_) => None,
-            Base::Door(outer) => Some(outer),
+            Base::Door(outer, _) => Some(outer),
         }
     }
 
@@ -145,7 +149,7 @@ impl Door {
         loop {
             match &door.base {
                 Base::Pool(pool) => return pool,
-                Base::Door(outer) => door = outer,
+                Base::Door(outer, _) => door = outer,
             }
         }
     }

@@ -361,6 +361,38 @@ fn the_end_of_the_runtime_ends_tasks_in_line() {
 }
 
 #[test]
+fn tasks_in_the_line_of_a_dispatcher_that_is_gone_end_with_the_runtime() {
+    let _watchdog = Watchdog::new();
+    let runtime = runtime_with_cpu_threads(2);
+    let census = Census::new();
+    let outer = Dispatcher::Cpu.limited(1);
+    let (release, _blocked) = blocker(&runtime, &outer);
+    let inner = outer.limited(1);
+    let tasks: Vec<_> = (0..3)
+        .map(|_| {
+            let one = census.one();
+            runtime.spawn_on(inner.clone(), async move { drop(one) })
+        })
+        .collect();
+    drop((outer, inner));
+    let handle = runtime.handle().clone();
+    let end = thread::spawn(move || runtime.shutdown_timeout(Duration::MAX));
+    let is_closed = || {
+        handle
+            .spawn_on(Dispatcher::Cpu, std::future::pending::<()>())
+            .is_finished()
+    };
+    until(is_closed);
+    drop(release);
+    let other = Runtime::new().unwrap();
+    for task in tasks {
+        assert!(other.block_on(task).unwrap_err().is_cancelled());
+    }
+    end.join().unwrap();
+    assert_eq!(census.alive(), 0);
+}
+
+#[test]
 fn a_runtime_that_stands_still_keeps_no_turn_of_another_one() {
     let _watchdog = Watchdog::new();
     let dispatcher = Dispatcher::Io.limited(1);

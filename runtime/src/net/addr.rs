@@ -110,7 +110,7 @@ impl Resolution {
             Resolution::Known(addresses) => Ok(addresses),
             Resolution::Name(host, port) => {
                 let lookup = move || std::net::ToSocketAddrs::to_socket_addrs(&(&*host, port));
-                let found = crate::spawn_blocking(lookup).await??;
+                let found = crate::spawn_lane(crate::Lane::Dns, lookup).await??;
                 Ok(Addresses::Many(found))
             }
         }

@@ -62,6 +62,7 @@ fn a_wake_from_another_thread_ends_the_sleep() {
             hooks: crate::Hooks::default(),
         });
         let job = task.spawn(
+            crate::Lane::User,
             move || thread.join().unwrap(),
             std::panic::Location::caller(),
         );

@@ -364,11 +364,13 @@ impl TaskRef {
         self.complete();
     }
 
-    /// Ends the task if no thread runs it; see [`State::claim_to_cancel`].
-    pub(super) fn cancel_now(self) {
-        if self.header().state.claim_to_cancel() {
+    /// Ends the task if no thread runs it; see [`State::claim_to_cancel`]. Returns whether it did.
+    pub(super) fn cancel_now(self) -> bool {
+        let claimed = self.header().state.claim_to_cancel();
+        if claimed {
             self.fail(Failure::Cancelled);
         }
+        claimed
     }
 
     /// Leaves the owner list, publishes the output, and tells the handle.
@@ -403,8 +405,12 @@ impl TaskRef {
 
     /// Asks for the task's end; it happens where the task runs.
     pub(super) fn abort(&self) {
-        if self.header().shard().home().pool().cancels_in_place() {
-            return self.clone().cancel_now();
+        let pool = self.header().shard().home().pool();
+        if pool.cancels_in_place() {
+            if self.clone().cancel_now() {
+                pool.cancelled_in_place();
+            }
+            return;
         }
         if self.header().state.abort() == Schedule::Push {
             Runnable::from_ref(self.clone()).schedule();

@@ -45,6 +45,9 @@ pub(crate) trait Schedule: Send + Sync {
         false
     }
 
+    /// A task was dropped so, by an abort.
+    fn cancelled_in_place(&self) {}
+
     /// A worker got `task` back from its poll, woken. `Some`: the worker queues it.
     fn reschedule(&self, task: Runnable) -> Option<Runnable> {
         Some(task)

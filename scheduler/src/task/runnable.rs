@@ -45,6 +45,11 @@ impl Runnable {
         unsafe { ptr::read(&raw const this.0) }
     }
 
+    /// Whether the task has ended: there is nothing left to run.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.0.header().state.is_complete()
+    }
+
     /// Where the task was spawned.
     #[inline]
     pub(crate) fn location(&self) -> &'static Location<'static> {

@@ -60,9 +60,9 @@ fn an_item_that_meets_the_end_is_kept_by_nobody() {
                 Entry::Waits => 0,
             })
         };
-        let handed_on = usize::from(turns.leave().is_some());
         let left = turns.close().len();
-        assert_eq!(handed_on + left + other.join().unwrap(), 1);
+        assert!(turns.leave().is_none(), "an item waited after the end");
+        assert_eq!(left + other.join().unwrap(), 1);
         assert!(turns.state.lock().waiting.is_empty());
     });
 }
