@@ -90,6 +90,11 @@ pub(crate) fn started_by(inner: &Arc<Inner>) -> bool {
     STARTED_BY.get() == Arc::as_ptr(inner)
 }
 
+/// Whether this thread runs tasks of a runtime that is being shut down: they will be dropped.
+pub(crate) fn ends_here() -> bool {
+    try_with(|handle| handle.inner.ends_here()).is_ok_and(|ends| ends)
+}
+
 /// Makes `handle` the process's default, if it is the first.
 pub(crate) fn set_default(handle: &Handle) {
     let _ = DEFAULT.set(handle.clone());

@@ -15,6 +15,31 @@ use crate::handle::Inner;
 
 /// Names the pool that a task belongs to. A wake always returns a task to its pool.
 ///
+/// # What goes where
+///
+/// | the work | goes to | with |
+/// |---|---|---|
+/// | waits for sockets, timers, channels; computes for microseconds in between | the IO pool | [`spawn`](crate::spawn) |
+/// | computes: hashes, parses, compresses, sorts, for a tenth of a millisecond or more | the CPU pool | [`spawn_on`](crate::spawn_on) or [`run_on`](crate::run_on) with [`Cpu`](Dispatcher::Cpu) |
+/// | computes, but must leave room for others | a part of the CPU pool | [`limited`](Dispatcher::limited) |
+/// | calls something that blocks: a driver, a C library, a lock held for long | a blocking thread | [`spawn_blocking`](crate::spawn_blocking) |
+/// | blocks for once, in the middle of a task, with borrowed data | its own worker, which a spare replaces | [`block_in_place`](crate::block_in_place) |
+/// | reads files, looks up names | – | the runtime's own calls, which know where to go |
+///
+/// The two pools have as many workers each as the process may use CPUs, so either can use the whole
+/// machine while the other is idle. When both are busy the operating system shares the CPUs between
+/// them, and the IO pool goes first: a worker of it waits for no computation to end, however many of
+/// them there are. So a task that computes on the CPU pool costs the others throughput at most; on the
+/// IO pool it keeps its neighbours waiting until a [guard](crate::runtime::Builder::stall_threshold)
+/// steps in, milliseconds later.
+///
+/// Moving work costs a task and two wake-ups, some tens of microseconds on a machine that is idle:
+/// work that is shorter than that is better done in place. A task of the CPU pool may also wait for
+/// sockets and timers; it is woken through the IO pool, a little later than its neighbours there.
+///
+/// On a current-thread runtime, the IO pool is the thread that calls `block_on`; the CPU pool's and the
+/// blocking threads are real ones, started when they are first used.
+///
 /// # Examples
 ///
 /// ```
@@ -83,6 +108,17 @@ impl Dispatcher {
             base: self.clone(),
             views: Mutex::default(),
         })))
+    }
+
+    /// Whether the current thread runs a task of this dispatcher in that runtime.
+    pub(crate) fn is_here(&self, inner: &Inner) -> bool {
+        match self {
+            Dispatcher::Io => inner.io.pool().is_current(),
+            Dispatcher::Cpu => inner.cpu.started().is_some_and(Pool::is_current),
+            Dispatcher::Limited(limited) => {
+                limited.0.views.lock().iter().any(|view| view.is_current())
+            }
+        }
     }
 }
 

@@ -97,6 +97,12 @@ impl Inner {
         }
     }
 
+    /// Whether it is being shut down and this thread runs tasks of it.
+    pub(crate) fn ends_here(&self) -> bool {
+        let (io, cpu) = (self.io.pool(), self.cpu.started());
+        io.is_closed() && (io.is_current() || cpu.is_some_and(Pool::is_current))
+    }
+
     /// Tells every part to end. Idempotent, and waits for nothing.
     pub(crate) fn close(&self) {
         match &self.io {

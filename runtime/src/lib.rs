@@ -39,6 +39,7 @@
 //! | make a runtime | [`#[main]`](macro@main), [`Runtime`], [`runtime::Builder`] |
 //! | run things at the same time | [`spawn`], [`spawn_on`], [`Dispatcher`], [`spawn_blocking`] |
 //! | run at most so many of them at once | [`Dispatcher::limited`] |
+//! | move a piece of work to another pool | [`run_on`] |
 //! | wait for time | [`time`], [`delay`] |
 //! | wait for sockets | [`net`], [`io`] |
 //! | wait for signals | [`signal`] |
@@ -69,6 +70,7 @@ mod lazy_pool;
 pub mod macros_support;
 mod metrics;
 pub mod net;
+mod run_on;
 pub mod runtime;
 pub mod signal;
 mod spawn;
@@ -82,6 +84,7 @@ pub(crate) use spawn::spawn_lane;
 pub use dispatcher::{Dispatcher, Limited};
 pub use metrics::RuntimeMetrics;
 pub use rt_macros::{main, test};
+pub use run_on::{RunOn, run_on};
 pub use runtime::{Handle, Runtime};
 pub use spawn::{block_in_place, spawn, spawn_blocking, spawn_on};
 pub use task::yield_now;

@@ -457,6 +457,11 @@ impl Pool {
         context::is_worker_of(Arc::as_ptr(&self.shared).cast())
     }
 
+    /// Whether [`close`](Pool::close) was called.
+    pub fn is_closed(&self) -> bool {
+        self.shared.parking.is_closed()
+    }
+
     pub(crate) fn views(&self) -> &Arc<Views> {
         &self.crew.views
     }

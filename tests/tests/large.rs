@@ -78,6 +78,21 @@ fn a_large_future_is_spawned_onto_the_cpu_pool() {
 }
 
 #[test]
+fn a_large_future_is_moved_to_another_pool_and_within_one() {
+    for flavour in FLAVOURS {
+        let _watchdog = Watchdog::new();
+        spawner(move || {
+            let runtime = flavour.builder().thread_stack_size(STACK).build().unwrap();
+            for to in [Dispatcher::Io, Dispatcher::Cpu, Dispatcher::Cpu.limited(1)] {
+                let task = runtime.spawn(rt::run_on(to.clone(), large()));
+                assert_eq!(runtime.block_on(task).unwrap(), 1);
+                assert_eq!(runtime.block_on(rt::run_on(to, large())), 1);
+            }
+        });
+    }
+}
+
+#[test]
 fn a_large_future_is_blocked_on() {
     for flavour in FLAVOURS {
         let _watchdog = Watchdog::new();
