@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `tokio-io` (default) | [`AsyncRead`] and [`AsyncWrite`] of `tokio::io`, on each type |
 //! | `futures-io` (default) | `AsyncRead` and `AsyncWrite` of `futures_io`, on each type and on references to it |
+//! | `hyper` | `Read` and `Write` of `hyper::rt`, on each type that a connection can be |
 //!
 //! With `tokio-io` this module also has what `tokio::io` makes of its traits: the extension traits,
 //! buffers, `copy` and the rest. They need no runtime of that crate, and none is built.
@@ -22,6 +23,8 @@ pub(crate) use self::registration::Registration;
 
 #[cfg(feature = "futures-io")]
 mod futures_io;
+#[cfg(feature = "hyper")]
+mod hyper_io;
 mod ready;
 mod registration;
 mod stream;

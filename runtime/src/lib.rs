@@ -50,6 +50,7 @@
 //! |---|---|---|
 //! | `tokio-io` | yes | `tokio::io::{AsyncRead, AsyncWrite}` on the I/O types, and [`io`]'s re-exports; traits and adapters only, no runtime of tokio |
 //! | `futures-io` | yes | `futures_io::{AsyncRead, AsyncWrite}` on the I/O types and on references to them |
+//! | `hyper` | no | `hyper::rt::{Read, Write}` on the I/O types, and `rt::hyper::{Executor, Timer}` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -64,6 +65,8 @@ mod context;
 mod dispatcher;
 mod driver;
 mod handle;
+#[cfg(feature = "hyper")]
+pub mod hyper;
 pub mod io;
 mod lazy_pool;
 #[doc(hidden)]
