@@ -1,4 +1,4 @@
-//! hyper on tokio: the peer of the `http` row.
+//! hyper on `rt`, and on tokio: the `http` row.
 
 use std::convert::Infallible;
 use std::io;
@@ -6,29 +6,53 @@ use std::net::TcpListener;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
+use hyper::rt::{Read, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 
+use super::Net;
+use super::rt::Rt;
 use super::tokio::Tokio;
-use super::{Exec, Net};
 use crate::control;
 
-/// Answers every request with a short text, until the process is killed.
-pub(crate) fn serve(listener: TcpListener) -> io::Result<()> {
-    Tokio::block_on(async move { Tokio::spawn(accept(listener)).await })
+/// A runtime whose connections hyper takes.
+pub(crate) trait Serves: Net {
+    type Io: Read + Write + Unpin + Send + 'static;
+
+    fn io(stream: Self::Stream) -> Self::Io;
 }
 
-async fn accept(listener: TcpListener) -> io::Result<()> {
+impl Serves for Rt {
+    type Io = Self::Stream;
+
+    fn io(stream: Self::Stream) -> Self::Io {
+        stream
+    }
+}
+
+impl Serves for Tokio {
+    type Io = TokioIo<Self::Stream>;
+
+    fn io(stream: Self::Stream) -> Self::Io {
+        TokioIo::new(stream)
+    }
+}
+
+/// Answers every request with a short text, until the process is killed.
+pub(crate) fn serve<N: Serves>(listener: TcpListener) -> io::Result<()> {
+    N::block_on(async move { N::spawn(accept::<N>(listener)).await })
+}
+
+async fn accept<N: Serves>(listener: TcpListener) -> io::Result<()> {
     let port = listener.local_addr()?.port();
-    let mut listener = <Tokio as Net>::listener(listener)?;
+    let mut listener = N::listener(listener)?;
     control::ready(port);
     loop {
-        let stream = Tokio::accept(&mut listener).await?;
-        let connection =
-            http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(hello));
-        Tokio::detach(async move {
+        let stream = N::accept(&mut listener).await?;
+        let connection = http1::Builder::new().serve_connection(N::io(stream), service_fn(hello));
+        N::detach(async move {
             // A load that closes in the middle of a request is no fault of the server.
             let _ = connection.await;
         });
