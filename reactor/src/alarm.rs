@@ -12,11 +12,15 @@
 //!   `NEVER`; then take the due entries out of each wheel under its lock; then `ensure` the
 //!   earliest that is left, or a moment later if others have just fired (see `timers.rs`).
 //!
+//! * **resume** (any thread): let the clock run; then fire. While the clock stands still the timerfd
+//!   is left alone, and whoever moves the clock fires. An insert that saw it stand still has linked
+//!   and set `armed` by then, or sees it run: the fire's lock in `went_off` comes between.
+//!
 //! # Invariants
 //!
 //! * **A1** Whenever no insert and no fire is under way, `armed` is not later than any linked
-//!   entry (but for that moment), and the timerfd expires at `armed` or has an event that nobody
-//!   has fired for.
+//!   entry (but for that moment), and the timerfd of a clock that runs expires at `armed` or has an
+//!   event that nobody has fired for.
 //! * **A2** `armed` is written, and the timerfd set, under the lock only.
 //!
 //! Take an entry, and the last fire that went off. If the entry was linked before that fire had
@@ -110,9 +114,9 @@ impl Alarm {
             return;
         }
         self.armed.store(deadline.as_nanos(), Relaxed);
-        if let Some(timer) = &self.timer {
+        if let (Some(timer), Some(at_ns)) = (&self.timer, self.clock.kernel_ns(deadline)) {
             timer
-                .set(self.clock.kernel_ns(deadline))
+                .set(at_ns)
                 .expect("the timerfd is open and the time is in range");
         }
     }

@@ -11,6 +11,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use crate::clock::Basis;
 use crate::primitive::sync::atomic::AtomicU64;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 
@@ -24,6 +25,11 @@ pub(crate) const EDGE: u32 = 1 << 31;
 
 /// Time stands still.
 pub(crate) fn monotonic_ns() -> u64 {
+    0
+}
+
+/// Time stands still.
+pub(crate) fn boottime_ns() -> u64 {
     0
 }
 
@@ -113,7 +119,7 @@ pub(crate) struct TimerFd {
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of the real one")]
 impl TimerFd {
-    pub(crate) fn new() -> io::Result<TimerFd> {
+    pub(crate) fn new(_basis: Basis) -> io::Result<TimerFd> {
         Ok(TimerFd {
             at_ns: AtomicU64::new(u64::MAX),
         })

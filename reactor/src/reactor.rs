@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::clock::Clock;
+use crate::clock::{Basis, Clock};
 use crate::deadline::Deadline;
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::AtomicU64;
@@ -83,6 +83,8 @@ impl Wait {
 /// Room for the events of one poll. Each thread that polls keeps its own and uses it again.
 pub struct Events {
     buffer: sys::Buffer,
+    /// The clock has been moved to a deadline.
+    jumped: bool,
     wakers: Vec<Waker>,
 }
 
@@ -91,6 +93,7 @@ impl Events {
     pub fn with_capacity(capacity: usize) -> Events {
         Events {
             buffer: sys::Buffer::with_capacity(capacity),
+            jumped: false,
             wakers: Vec::new(),
         }
     }
@@ -116,10 +119,9 @@ impl Reactor {
         let epoll = Epoll::new()?;
         let bell = EventFd::new()?;
         epoll.add(bell.as_fd(), BELL, sys::IN | sys::EDGE)?;
-        let timer = if clock.is_manual() {
-            None
-        } else {
-            Some(TimerFd::new()?)
+        let timer = match clock.basis() {
+            Basis::Hand => None,
+            basis => Some(TimerFd::new(basis)?),
         };
         if let Some(timer) = &timer {
             epoll.add(timer.as_fd(), ALARM, sys::IN | sys::EDGE)?;
@@ -154,7 +156,7 @@ impl Reactor {
     /// Wakes those whom the events concern, and fires the timers that are due. Says how many wakers
     /// were woken. Several threads may dispatch what each has polled.
     pub fn dispatch(&self, events: &mut Events) -> usize {
-        let mut alarm = false;
+        let mut alarm = std::mem::take(&mut events.jumped);
         for (token, flags) in events.buffer.iter() {
             match token {
                 BELL => {}
@@ -228,14 +230,33 @@ impl Reactor {
     }
 
     /// When the next timer event is due, maybe for a timer that is gone. It is not later than the
-    /// earliest timer, but for up to 100 µs when others have just fired; by a manual clock never.
+    /// earliest timer, but for up to 100 µs when others have just fired; by a paused clock never.
     pub fn next_deadline(&self) -> Deadline {
         self.timers.alarm().armed()
     }
 
+    /// For whoever may poll: moves a clock that stands still to the earliest deadline that somebody
+    /// waits for. Its timers are events of these `events`, to be [`dispatch`](Reactor::dispatch)ed.
+    /// `false`: nobody waits for the time, or the clock runs.
+    pub fn jump(&self, events: &mut Events) -> bool {
+        let earliest = self.timers.earliest();
+        events.jumped = !earliest.is_never() && self.clock().try_advance_to(earliest);
+        events.jumped
+    }
+
+    /// Lets a paused clock run on, and its timers with it. `false`: it runs already, or never does.
+    pub fn resume(&self) -> bool {
+        let resumed = self.clock().resume();
+        if resumed {
+            // Arms the kernel timer, which was left alone until now.
+            self.fire_timers();
+        }
+        resumed
+    }
+
     /// Fires the timers that are due, without an event; how many were woken.
     ///
-    /// Whoever moves a [manual clock](Clock::manual) calls this afterwards.
+    /// Whoever [moves](Clock::advance_to) a clock by hand calls this afterwards.
     pub fn fire_timers(&self) -> usize {
         self.timers.fire(&mut Vec::new())
     }

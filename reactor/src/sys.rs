@@ -27,6 +27,11 @@ pub(crate) fn monotonic_ns() -> u64 {
     read_clock(libc::CLOCK_MONOTONIC)
 }
 
+/// The monotonic clock that counts suspensions too, in nanoseconds.
+pub(crate) fn boottime_ns() -> u64 {
+    read_clock(libc::CLOCK_BOOTTIME)
+}
+
 /// The monotonic clock as the kernel's last tick left it: a few milliseconds behind, and read in
 /// a quarter of the time.
 #[inline]

@@ -23,6 +23,9 @@ use crate::primitive::sync::Arc;
 use crate::sys::TimerFd;
 use crate::wheel::Wheel;
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 /// The shortest time between two alarms that fire timers.
 pub(crate) const REST: Duration = Duration::from_micros(100);
 
@@ -62,11 +65,17 @@ impl Timers {
             woken += fired.woken;
         }
         // Whoever moves a clock by hand goes from one deadline to the next, and needs them exact.
-        if woken > 0 && !self.alarm.clock().is_manual() {
+        if woken > 0 && !self.alarm.clock().is_paused() {
             earliest = earliest.max(now.saturating_add(REST));
         }
         self.alarm.ensure(earliest);
         woken
+    }
+
+    /// The earliest deadline that somebody waits for, exactly.
+    pub(crate) fn earliest(&self) -> Deadline {
+        let earliest = self.wheels.iter().map(|wheel| wheel.earliest());
+        earliest.min().unwrap_or(Deadline::NEVER)
     }
 
     /// Wakes all who wait, and whoever waits later finds out at once: nobody fires any more.

@@ -334,6 +334,13 @@ impl Wheel {
         }
     }
 
+    /// The earliest deadline of all entries, exactly. It looks at every entry of one slot.
+    pub(crate) fn earliest(&self) -> Deadline {
+        let mut core = self.core.lock();
+        let first = core.first();
+        first.map_or(Deadline::NEVER, |first| core.earliest(&first, usize::MAX))
+    }
+
     /// Nobody fires here any more.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
@@ -410,7 +417,8 @@ impl Core {
         loop {
             let Some(first) = self.first().filter(|first| first.start <= end) else {
                 self.now = self.now.max(end);
-                return Some(self.first().map_or(Deadline::NEVER, |f| self.earliest(&f)));
+                let first = self.first();
+                return Some(first.map_or(Deadline::NEVER, |f| self.earliest(&f, MAX_LOOKS)));
             };
             self.now = first.start;
             if first.level > 0 {
@@ -502,12 +510,13 @@ impl Core {
         Some(left)
     }
 
-    /// A time not later than any entry of the first slot, and exact unless the slot is crowded.
-    fn earliest(&self, first: &First) -> Deadline {
+    /// A time not later than any entry of the first slot, and exact unless there are more of them
+    /// than `looks`.
+    fn earliest(&self, first: &First, looks: usize) -> Deadline {
         let list = &self.slots[first.index];
         let mut earliest = Deadline::NEVER;
         let mut cursor = list.first();
-        for _ in 0..MAX_LOOKS {
+        for _ in 0..looks {
             let Some(node) = cursor else {
                 return earliest;
             };

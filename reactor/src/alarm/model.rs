@@ -2,11 +2,12 @@
 
 use std::pin::Pin;
 use std::task::Context;
+use std::time::Duration;
 
 use loom::thread;
 
 use super::Alarm;
-use crate::clock::Clock;
+use crate::clock::{Basis, Clock};
 use crate::deadline::Deadline;
 use crate::primitive::sync::Arc;
 use crate::probe::Probe;
@@ -19,7 +20,7 @@ fn at(nanos: u64) -> Deadline {
 }
 
 fn timers(wheels: usize) -> Arc<Timers> {
-    let timer = TimerFd::new().unwrap();
+    let timer = TimerFd::new(Basis::Hand).unwrap();
     Arc::new(Timers::new(
         wheels,
         Some(timer),
@@ -86,6 +87,35 @@ fn a_timer_made_in_another_wheel_during_two_fires_is_armed_for() {
         let woken: usize = fires.map(|fire| fire.join().unwrap()).iter().sum();
         assert_eq!(woken, 1);
         check(timers.alarm(), at(30_000));
+    });
+}
+
+/// A timer is made while a paused clock is let go: the kernel is told, by the one or the other.
+#[test]
+fn a_timer_made_as_the_clock_is_resumed_is_armed_for() {
+    loom::model(|| {
+        let clock = Clock::monotonic().pausable();
+        assert!(clock.pause());
+        // Far enough ahead that a model's threads never see it pass.
+        let deadline = clock.after(Duration::from_hours(24 * 365));
+        let timer = TimerFd::new(Basis::Monotonic).unwrap();
+        let timers = Arc::new(Timers::new(1, Some(timer), clock.clone()));
+        let resume = {
+            let (timers, clock) = (Arc::clone(&timers), clock.clone());
+            thread::spawn(move || {
+                assert!(clock.resume());
+                timers.fire(&mut Vec::new())
+            })
+        };
+        let _timer = insert(&timers, 0, deadline);
+        assert_eq!(resume.join().unwrap(), 0);
+        assert_eq!(timers.alarm().armed(), deadline);
+        let kernel = timers.alarm().timer.as_ref().unwrap().at_ns();
+        assert_eq!(
+            Some(kernel),
+            clock.kernel_ns(deadline),
+            "the kernel was not told"
+        );
     });
 }
 

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Buffer, EDGE, Epoll, EventFd, IN, TimerFd, monotonic_coarse_ns, monotonic_ns};
+use crate::clock::Basis;
 use crate::drive::watchdog;
 
 fn tokens(epoll: &Epoll, timeout: i32) -> Vec<u64> {
@@ -25,7 +26,7 @@ fn no_descriptor_is_inherited_by_a_program() {
     };
     check(Epoll::new().unwrap().fd.as_fd());
     check(EventFd::new().unwrap().as_fd());
-    check(TimerFd::new().unwrap().as_fd());
+    check(TimerFd::new(Basis::Monotonic).unwrap().as_fd());
 }
 
 #[test]
@@ -48,7 +49,10 @@ fn each_ring_is_an_edge_though_nobody_reads() {
 #[test]
 fn each_expiry_is_an_edge_though_nobody_reads() {
     let _watchdog = watchdog();
-    let (epoll, timer) = (Epoll::new().unwrap(), TimerFd::new().unwrap());
+    let (epoll, timer) = (
+        Epoll::new().unwrap(),
+        TimerFd::new(Basis::Monotonic).unwrap(),
+    );
     epoll.add(timer.as_fd(), 7, IN | EDGE).unwrap();
     for wait_ns in [0, 1_000, 100_000, 1_000_000] {
         let at_ns = monotonic_ns() + wait_ns;
@@ -62,7 +66,10 @@ fn each_expiry_is_an_edge_though_nobody_reads() {
 #[test]
 fn a_time_of_zero_expires_at_once_and_does_not_disarm() {
     let _watchdog = watchdog();
-    let (epoll, timer) = (Epoll::new().unwrap(), TimerFd::new().unwrap());
+    let (epoll, timer) = (
+        Epoll::new().unwrap(),
+        TimerFd::new(Basis::Monotonic).unwrap(),
+    );
     epoll.add(timer.as_fd(), 7, IN | EDGE).unwrap();
     timer.set(0).unwrap();
     assert_eq!(tokens(&epoll, -1), [7]);
@@ -70,7 +77,7 @@ fn a_time_of_zero_expires_at_once_and_does_not_disarm() {
 
 #[test]
 fn the_farthest_time_is_accepted() {
-    let timer = TimerFd::new().unwrap();
+    let timer = TimerFd::new(Basis::Monotonic).unwrap();
     timer.set(u64::MAX).unwrap();
 }
 

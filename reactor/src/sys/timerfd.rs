@@ -1,4 +1,4 @@
-//! A timerfd on the monotonic clock, armed with absolute times.
+//! A timerfd on one of the monotonic clocks, armed with absolute times.
 //!
 //! It too is watched edge-triggered and never read: each expiry is an edge, and setting it anew
 //! clears what had expired.
@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 
 use super::{check, own};
+use crate::clock::Basis;
 
 /// A timerfd.
 #[derive(Debug)]
@@ -16,14 +17,20 @@ pub(crate) struct TimerFd {
 }
 
 impl TimerFd {
-    pub(crate) fn new() -> io::Result<TimerFd> {
+    /// A timer on the kernel's clock for `basis`. It wakes no suspended machine: it
+    /// expires when the machine is awake again.
+    pub(crate) fn new(basis: Basis) -> io::Result<TimerFd> {
+        let clock = match basis {
+            Basis::Boottime => libc::CLOCK_BOOTTIME,
+            Basis::Monotonic | Basis::Hand => libc::CLOCK_MONOTONIC,
+        };
         let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
         // SAFETY: the call takes no pointer, and what it returns is new.
-        let fd = unsafe { own(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags)) }?;
+        let fd = unsafe { own(libc::timerfd_create(clock, flags)) }?;
         Ok(TimerFd { fd })
     }
 
-    /// Expires once when the monotonic clock reads `at_ns`, at once if it already does.
+    /// Expires once when its clock reads `at_ns`, at once if it already does.
     pub(crate) fn set(&self, at_ns: u64) -> io::Result<()> {
         // Zero would disarm it instead of letting it expire at once.
         let at_ns = at_ns.max(1);

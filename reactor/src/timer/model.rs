@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use loom::thread;
 
 use super::Timer;
-use crate::clock::Clock;
+use crate::clock::{Basis, Clock};
 use crate::deadline::Deadline;
 use crate::primitive::sync::Arc;
 use crate::probe::Probe;
@@ -27,7 +27,7 @@ struct Set {
 impl Set {
     fn new() -> Set {
         let clock = Clock::manual(Deadline::ZERO);
-        let timers = Timers::new(2, Some(TimerFd::new().unwrap()), clock);
+        let timers = Timers::new(2, Some(TimerFd::new(Basis::Hand).unwrap()), clock);
         let mut set = Set {
             timers: Arc::new(timers),
             timer: Box::pin(Timer::new(Deadline::from_nanos(10_000))),
