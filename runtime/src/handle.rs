@@ -340,7 +340,7 @@ impl Handle {
         let _current = self.enter();
         match &self.inner.io {
             IoPool::Threads(_) => rt_scheduler::block_on(future),
-            IoPool::Current(current) => current.block_on(future),
+            IoPool::Current(current) => current.block_on(future, context::started_by(&self.inner)),
         }
     }
 

@@ -19,6 +19,7 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::activity::Activity;
 use crate::hooks::{self, Hooks};
 use crate::lanes::{Call, Lane, Lanes};
 use crate::primitive::sync::Arc;
@@ -171,6 +172,15 @@ impl Blocking {
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         true
+    }
+
+    /// The jobs that run or wait for a thread. One that has just ended has told its handle.
+    pub fn activity(&self) -> Activity {
+        let state = self.shared.lock();
+        Activity {
+            busy: state.lanes.unfinished(),
+            turns: state.lanes.pushed(),
+        }
     }
 
     /// The threads and the queues as they are now.

@@ -9,10 +9,12 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering::AcqRel, Ordering::Acquire};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
+use crate::activity::Activity;
 use crate::block_on::enter_or_panic;
 use crate::driver::Driver;
 use crate::parking::Queues;
@@ -32,6 +34,17 @@ const TASKS_A_ROUND: u32 = 61;
 pub struct CurrentThread {
     pool: Pool,
     chair: Mutex<Chair>,
+    /// Polls of futures without the worker.
+    polls_aside: AtomicU64,
+}
+
+/// Calls `wake` on the thread that runs a [`CurrentThread`]'s tasks, or on any other. Whom it wakes
+/// there runs in the order of the wake-ups, as when the driver wakes; `wake` must not panic.
+pub fn wake_in_order(wake: impl FnOnce()) {
+    context::with_worker(|worker| match worker {
+        Some(worker) => worker.in_order(wake),
+        None => wake(),
+    });
 }
 
 /// Where the worker waits while nobody runs it, and who waits for it.
@@ -59,6 +72,7 @@ impl CurrentThread {
         CurrentThread {
             pool,
             chair: Mutex::new(chair),
+            polls_aside: AtomicU64::new(0),
         }
     }
 
@@ -77,18 +91,36 @@ impl CurrentThread {
         self.pool.spawn(future, place)
     }
 
-    /// Runs `future` on this thread, and the pool's tasks as long as that takes.
+    /// The blocked futures of threads without the worker, and how many threads that are busy by
+    /// another part's account ([`block_on`](CurrentThread::block_on)'s `counted`) only wait here.
+    pub fn activity(&self) -> (Activity, usize) {
+        let chair = self.chair.lock();
+        let (resting, busy): (Vec<_>, Vec<_>) =
+            chair.waiting.iter().partition(|root| root.is_resting());
+        let activity = Activity {
+            // Those that are counted elsewhere are busy there.
+            busy: busy.iter().filter(|root| !root.counted).count(),
+            turns: self.polls_aside.load(Relaxed),
+        };
+        let counted = resting.iter().filter(|root| root.counted).count();
+        (activity, counted)
+    }
+
+    /// Runs `future` on this thread, and the pool's tasks as long as that takes. `counted` says that
+    /// the thread is one of the runtime's, and busy by some other part's account.
     ///
     /// # Panics
     ///
     /// If this thread already runs futures: a task, or another `block_on`.
     #[track_caller]
-    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+    pub fn block_on<F: Future>(&self, future: F, counted: bool) -> F::Output {
         let _entered = enter_or_panic();
         let root = Arc::new(Root {
             woken: AtomicBool::new(true),
             shared: Arc::clone(&self.pool.shared),
             thread: thread::current(),
+            polling: AtomicBool::new(true),
+            counted,
         });
         let waker = Waker::from(Arc::clone(&root));
         let mut turn = Turn {
@@ -100,7 +132,7 @@ impl CurrentThread {
             let seated = self.sit_down(&root);
             let output = match seated {
                 Some(seated) => seated.drive(&mut turn),
-                None => turn.poll_or_sleep(),
+                None => turn.poll_or_sleep(&self.polls_aside),
             };
             if let Some(output) = output {
                 self.stop_waiting(&root);
@@ -246,10 +278,17 @@ impl<F: Future> Turn<'_, '_, F> {
 
     /// For a thread without the worker: an unpark means that the future was woken, that the worker
     /// is free, or nothing.
-    fn poll_or_sleep(&mut self) -> Option<F::Output> {
+    fn poll_or_sleep(&mut self, polls: &AtomicU64) -> Option<F::Output> {
+        // Before the flag is taken down: see `is_resting`.
+        self.root.polling.store(true, Relaxed);
         let output = self.poll_if_woken();
-        if output.is_none() && !self.root.woken.load(Acquire) {
-            thread::park();
+        if output.is_none() {
+            polls.fetch_add(1, Relaxed);
+            // ORDERING: Release: whoever sees this thread rest sees what it did.
+            self.root.polling.store(false, Release);
+            if !self.root.woken.load(Acquire) {
+                thread::park();
+            }
         }
         output
     }
@@ -260,6 +299,18 @@ struct Root {
     woken: AtomicBool,
     shared: Arc<Shared>,
     thread: Thread,
+    /// The thread polls, without the worker.
+    polling: AtomicBool,
+    /// See [`CurrentThread::activity`].
+    counted: bool,
+}
+
+impl Root {
+    /// Whether the thread, which has not got the worker, sleeps and is not about to wake.
+    fn is_resting(&self) -> bool {
+        // ORDERING: Acquire, in this order: a flag that was taken down to poll shows the polling.
+        !self.woken.load(Acquire) && !self.polling.load(Acquire)
+    }
 }
 
 impl Wake for Root {

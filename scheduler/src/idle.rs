@@ -170,6 +170,12 @@ impl Idle {
         bits.extend_from_slice(&self.sleepers.lock().0);
     }
 
+    /// How many workers are parked. Whoever counts one sees what it did before.
+    pub(crate) fn count_parked(&self) -> usize {
+        let _sleepers = self.sleepers.lock();
+        self.parked()
+    }
+
     /// How many workers are parked; stale as soon as it is read.
     pub(crate) fn parked(&self) -> usize {
         parked(self.word.load(Relaxed)) as usize

@@ -215,6 +215,17 @@ impl<T> Lanes<T> {
         ready.map(|(_, job)| job).chain(waiting.map(|(_, job)| job))
     }
 
+    /// How many jobs wait, are ready, or run.
+    pub(crate) fn unfinished(&self) -> usize {
+        let waiting = self.queues.iter().map(|queue| queue.waiting.len());
+        self.admitted + waiting.sum::<usize>()
+    }
+
+    /// How many jobs there have been.
+    pub(crate) fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
     /// How many jobs of a lane wait.
     pub(crate) fn waiting(&self, lane: Lane) -> usize {
         self.queues[lane as usize].waiting.len()

@@ -20,6 +20,8 @@
 )]
 
 #[cfg(not(loom))]
+mod activity;
+#[cfg(not(loom))]
 mod block_on;
 #[cfg(not(loom))]
 mod blocking;
@@ -61,11 +63,12 @@ pub use driver::{Driver, Wait};
 pub use lanes::Lane;
 #[cfg(not(loom))]
 pub use {
+    activity::Activity,
     block_on::block_on,
     blocking::{Blocking, BlockingConfig, BlockingMetrics, LaneMetrics},
     context::{is_entered, worker_index},
     crew::block_in_place,
-    current::CurrentThread,
+    current::{CurrentThread, wake_in_order},
     guard::Stall,
     hooks::{Hook, Hooks},
     pool::{Config, OnStall, Pool},

@@ -362,6 +362,12 @@ impl Parking {
         self.idle.parked() >= self.active.load(Relaxed)
     }
 
+    /// How many workers run, or have been claimed to.
+    pub(crate) fn unparked(&self) -> usize {
+        let active = self.active.load(Relaxed);
+        active.saturating_sub(self.idle.count_parked())
+    }
+
     /// Counts one more worker. Before it runs.
     pub(crate) fn enlist(&self) {
         self.active.fetch_add(1, Relaxed);

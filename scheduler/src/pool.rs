@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};
 use crossbeam_utils::CachePadded;
 
+use crate::activity::Activity;
 use crate::context;
 use crate::crew::{Crew, Seat};
 use crate::driver::Driver;
@@ -67,6 +68,8 @@ pub struct Config {
     pub event_interval: u32,
     /// Fixes the workers' random choices.
     pub seed: u64,
+    /// The lone worker of a pool without threads runs its tasks in an order drawn from the seed.
+    pub shuffle: bool,
     /// A poll that lasts longer than this makes the guard act; `None` switches that off.
     pub stall_threshold: Option<Duration>,
     /// Told of each stall, on the reactor thread.
@@ -108,6 +111,7 @@ impl Config {
             global_queue_interval: 61,
             event_interval: 61,
             seed: 0,
+            shuffle: false,
             stall_threshold: Some(Duration::from_millis(10)),
             on_stall: None,
             keep_alive: Duration::from_secs(10),
@@ -408,15 +412,20 @@ impl Pool {
     /// The worker of a pool without threads.
     pub(crate) fn lone_worker(&self, seat: Seat) -> Local {
         let home = Arc::clone(&self.crew.home);
-        let seed = self.crew.config.seed;
-        Local::new(
+        let Config { seed, shuffle, .. } = self.crew.config;
+        let worker = Local::new(
             Arc::clone(&self.shared),
             None,
             home,
             seat.index,
             seat.queues,
             seed,
-        )
+        );
+        if shuffle {
+            worker.shuffled(seed)
+        } else {
+            worker
+        }
     }
 
     pub(crate) fn hooks(&self) -> &Hooks {
@@ -491,6 +500,17 @@ impl Pool {
     pub(crate) fn cancel_all(&self) {
         self.crew.wind_up();
         self.shared.drain_for_good();
+    }
+
+    /// The workers that run, and whether tasks wait for one.
+    pub fn activity(&self) -> Activity {
+        let busy = self.shared.parking.unparked();
+        // A worker counts its parks before it is seen parked.
+        let parks = self.shared.remotes.iter().map(|remote| remote.stats.read());
+        Activity {
+            busy: busy + usize::from(self.shared.any_work()),
+            turns: parks.map(|stats| stats.parks).sum(),
+        }
     }
 
     /// How many tasks are live.

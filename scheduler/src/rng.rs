@@ -1,9 +1,9 @@
 //! A small generator for scheduling choices: xorshift64* (Vigna, 2014). Not for secrets.
 //!
-//! A worker has two, both made from the runtime's seed: one for where it steals, and one for the
-//! choices of the futures that it polls ([`random_below`]). They are apart because how often a worker
-//! looks for work depends on the moment, while what futures draw depends on them alone: so a seeded
-//! run on one thread makes the same choices again.
+//! A worker has some, all made from the runtime's seed: one for where it steals, one for the choices
+//! of the futures that it polls ([`random_below`]), and one for the order of tasks if that is to be
+//! random. They are apart because how often a worker looks for work depends on the moment, while what
+//! futures draw depends on them alone: so a seeded run on one thread makes the same choices again.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
@@ -30,9 +30,9 @@ impl Rng {
         ))
     }
 
-    /// The generators of a worker: for stealing, and for what it polls.
-    pub(crate) fn pair(seed: u64) -> [Self; 2] {
-        [Rng::new(seed), Rng::new(seed.rotate_left(32) ^ 0x5DEE_CE66)]
+    /// The generators of a worker: for stealing, for what it polls, and for its tasks' order.
+    pub(crate) fn set(seed: u64) -> [Self; 3] {
+        [0, 0x5DEE_CE66_D1CE_4E5B, 0xB504_F333_F9DE_6484].map(|apart| Rng::new(seed ^ apart))
     }
 
     /// A number below `limit`, which is not 0.

@@ -13,6 +13,9 @@
 //! Whatever is in 3 or 5 can be stolen. A task in the slot, and a lone task that has yielded, are
 //! left to their worker: they run next, and moving them would cost more than they do.
 //!
+//! A worker that is [`shuffled`](Local::shuffled) has no use for the slot: it takes one of the first
+//! tasks of its queue, as its seed has it. What it passes over goes to the back.
+//!
 //! # Waking others
 //!
 //! A push into the slot wakes nobody. A push into the local queue does, through
@@ -47,6 +50,9 @@ const URGENT_RUNS: u32 = 61;
 
 /// A round of yielded tasks harvests first if this many polls have passed since the last harvest.
 const YIELD_HARVEST: u32 = 16;
+
+/// How many of the first tasks a shuffled worker chooses from.
+const SHUFFLED: usize = 8;
 
 /// Where wakes go while this worker hands out events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +100,8 @@ pub(crate) struct Local {
     rng: Rng,
     /// What its futures choose.
     choices: Rng,
+    /// Where the order of tasks comes from, if it is a random one.
+    order: Option<Rng>,
 }
 
 impl Local {
@@ -105,7 +113,7 @@ impl Local {
         queues: [Deque<Runnable>; 2],
         seed: u64,
     ) -> Self {
-        let [rng, choices] = Rng::pair(seed);
+        let [rng, choices, _] = Rng::set(seed);
         Local {
             shared,
             crew,
@@ -125,6 +133,7 @@ impl Local {
             sampling: Cell::new(false),
             rng,
             choices,
+            order: None,
         }
     }
 
@@ -156,6 +165,15 @@ impl Local {
         self.shared.polls_io().then_some(self.index)
     }
 
+    /// The same worker, but with its tasks in an order that `seed` decides.
+    pub(crate) fn shuffled(self, seed: u64) -> Self {
+        let [_, _, order] = Rng::set(seed);
+        Local {
+            order: Some(order),
+            ..self
+        }
+    }
+
     /// The generator for the choices of what is polled here.
     #[inline]
     pub(crate) fn choices(&self) -> &Rng {
@@ -181,6 +199,7 @@ impl Local {
     #[inline]
     pub(crate) fn push(&self, task: Runnable) {
         match self.dispatch.get() {
+            Dispatch::No if self.order.is_some() => self.queue().push(task),
             Dispatch::No => {
                 if let Some(previous) = self.remote().slot.put(task) {
                     self.queue().push(previous);
@@ -192,6 +211,13 @@ impl Local {
             Dispatch::Local => self.queue().push(task),
             Dispatch::Injector => self.shared.injector.push(task),
         }
+    }
+
+    /// Calls `wake`, which must not panic; whom it wakes runs in the order of the wake-ups.
+    pub(crate) fn in_order(&self, wake: impl FnOnce()) {
+        let before = self.dispatch.replace(Dispatch::Local);
+        wake();
+        self.dispatch.set(before);
     }
 
     /// The running task goes behind everything else when its poll ends.
@@ -304,7 +330,21 @@ impl Local {
             self.queue().push(task);
         }
         self.lifo_runs.set(0);
+        if let Some(order) = &self.order {
+            self.shuffle(order);
+        }
         self.queue().pop()
+    }
+
+    /// Brings one of the first tasks to the front.
+    #[cold]
+    fn shuffle(&self, order: &Rng) {
+        let first = self.queue().len().clamp(1, SHUFFLED);
+        for _ in 0..order.below(first) {
+            if let Some(task) = self.queue().pop() {
+                self.queue().push(task);
+            }
+        }
     }
 
     /// What a busy worker does now and then: fresh IO, and one yielded task so that those are not

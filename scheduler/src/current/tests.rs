@@ -46,7 +46,7 @@ fn tasks_run_while_a_thread_blocks() {
         },
         std::panic::Location::caller(),
     );
-    assert_eq!(current.block_on(task).unwrap(), here);
+    assert_eq!(current.block_on(task, false).unwrap(), here);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_wake_from_another_thread_ends_the_sleep() {
             move || thread.join().unwrap(),
             std::panic::Location::caller(),
         );
-        assert_eq!(current.block_on(job).unwrap(), 7);
+        assert_eq!(current.block_on(job, false).unwrap(), 7);
     }
 }
 
@@ -85,7 +85,7 @@ fn two_threads_that_block_both_end() {
                         },
                         std::panic::Location::caller(),
                     );
-                    assert_eq!(current.block_on(task).unwrap(), i);
+                    assert_eq!(current.block_on(task, false).unwrap(), i);
                 }
             })
         })
