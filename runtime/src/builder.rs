@@ -16,6 +16,7 @@ use crate::driver::ReactorDriver;
 use crate::handle::{Handle, Inner, IoPool};
 use crate::lazy_pool::LazyPool;
 use crate::runtime::Runtime;
+use crate::time::Clock;
 
 /// Settings of a [`Runtime`] to be.
 ///
@@ -43,7 +44,9 @@ pub struct Builder {
     event_interval: u32,
     global_queue_interval: u32,
     default_runtime: bool,
-    seed: u64,
+    seed: Option<u64>,
+    clock: Clock,
+    start_paused: bool,
     stall_threshold: Option<Duration>,
     on_stall: Option<OnStall>,
 }
@@ -62,7 +65,9 @@ impl Builder {
             event_interval: 61,
             global_queue_interval: 61,
             default_runtime: false,
-            seed: 0,
+            seed: None,
+            clock: Clock::default(),
+            start_paused: false,
             stall_threshold: Some(Duration::from_millis(10)),
             on_stall: None,
         }
@@ -161,10 +166,77 @@ impl Builder {
         self
     }
 
-    /// Where the runtime's random choices come from: which worker an idle one steals from first. The
-    /// order in which threads run stays the operating system's. Default: 0.
+    /// Fixes the runtime's random choices: which worker an idle one steals from first, and in which
+    /// order `select!` looks at its branches.
+    ///
+    /// On a [`current_thread`](Builder::current_thread) runtime it also decides in which order ready
+    /// tasks are polled; without a seed the last to be woken goes first, and the others in turn. With a
+    /// [paused](Builder::start_paused) clock a run is then the same each time: same seed, same order;
+    /// another seed, another order. See [`time`](crate::time#determinism). With more threads, the
+    /// order in which those run stays the operating system's.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// fn order(seed: u64) -> Vec<u32> {
+    ///     let runtime = rt::Runtime::builder().current_thread().seed(seed).build().unwrap();
+    ///     let order = Arc::new(Mutex::new(Vec::new()));
+    ///     runtime.block_on(async {
+    ///         let note = |number| {
+    ///             let order = Arc::clone(&order);
+    ///             rt::spawn(async move { order.lock().unwrap().push(number) })
+    ///         };
+    ///         let tasks: Vec<_> = (0..10).map(note).collect();
+    ///         for task in tasks {
+    ///             task.await.unwrap();
+    ///         }
+    ///     });
+    ///     Arc::into_inner(order).unwrap().into_inner().unwrap()
+    /// }
+    /// assert_eq!(order(7), order(7));
+    /// assert_ne!(order(7), order(8));
+    /// ```
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+        self.seed = Some(seed);
+        self
+    }
+
+    /// The clock that the timers and [`Instant::now`](crate::time::Instant::now) follow. Default:
+    /// [`Clock::Monotonic`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// // A lease of a minute is over after a minute, also if the machine slept through it.
+    /// let runtime = rt::Runtime::builder()
+    ///     .clock(rt::time::Clock::Boottime)
+    ///     .build()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Starts with the clock paused: time goes on only when nothing can run, and then it jumps to the
+    /// next deadline. See [`time::pause`](crate::time::pause). Default: `false`.
+    ///
+    /// Only for [`current_thread`](Builder::current_thread).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let runtime = rt::Runtime::builder().current_thread().start_paused(true).build()?;
+    /// // Takes no time at all.
+    /// runtime.block_on(rt::time::sleep(Duration::from_secs(365 * 24 * 60 * 60)));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn start_paused(mut self, paused: bool) -> Self {
+        self.start_paused = paused;
         self
     }
 
@@ -197,7 +269,7 @@ impl Builder {
     /// # Errors
     ///
     /// [`InvalidInput`](io::ErrorKind::InvalidInput) if a number of threads or an interval is zero,
-    /// or the name has a NUL byte; otherwise the operating system's error, when it refuses file
+    /// the name has a NUL byte, or a clock is to be paused while there are threads; otherwise the operating system's error, when it refuses file
     /// descriptors or threads.
     ///
     /// # Examples
@@ -233,6 +305,13 @@ impl Builder {
                 return Err(invalid(format!("`{name}` must be at least 1")));
             }
         }
+        if self.start_paused && !self.current_thread {
+            return Err(invalid(
+                "`start_paused` needs `current_thread`: time can stand still only where one thread \
+                 runs all tasks"
+                    .to_owned(),
+            ));
+        }
         if self.thread_name.contains('\0') {
             return Err(invalid(
                 "`thread_name` must not contain a NUL byte".to_owned(),
@@ -253,11 +332,13 @@ impl Builder {
         let io = Config {
             stall_threshold: self.stall_threshold,
             on_stall: self.on_stall.clone(),
+            shuffle: self.seed.is_some(),
             ..self.config("io", workers, &hooks)
         };
         // A wheel a worker and one for other threads; a buffer a place and one for the reactor.
-        let reactor = Reactor::new(workers + 1)?;
-        let driver = Box::new(ReactorDriver::new(Arc::clone(&reactor), io.places() + 1));
+        let reactor = Reactor::with_clock(workers + 1, self.reactor_clock())?;
+        let (threads, home) = (io.places() + 1, Arc::clone(&home.0));
+        let driver = Box::new(ReactorDriver::new(Arc::clone(&reactor), threads, home));
         let io = if self.current_thread {
             IoPool::Current(CurrentThread::new(io, driver))
         } else {
@@ -282,13 +363,29 @@ impl Builder {
         }))
     }
 
+    /// The clock, pausable where one thread runs all tasks.
+    fn reactor_clock(&self) -> rt_reactor::Clock {
+        let clock = match self.clock {
+            Clock::Monotonic => rt_reactor::Clock::monotonic(),
+            Clock::Boottime => rt_reactor::Clock::boottime(),
+        };
+        if !self.current_thread {
+            return clock;
+        }
+        let clock = clock.pausable();
+        if self.start_paused {
+            clock.pause();
+        }
+        clock
+    }
+
     fn config(&self, kind: &'static str, workers: usize, hooks: &Hooks) -> Config {
         Config {
             stack_size: self.thread_stack_size,
             hooks: hooks.clone(),
             global_queue_interval: self.global_queue_interval,
             event_interval: self.event_interval,
-            seed: self.seed,
+            seed: self.seed.unwrap_or(0),
             keep_alive: self.thread_keep_alive,
             ..Config::new(&self.thread_name, kind, workers)
         }
@@ -355,6 +452,8 @@ impl fmt::Debug for Builder {
             .field("global_queue_interval", &self.global_queue_interval)
             .field("default_runtime", &self.default_runtime)
             .field("seed", &self.seed)
+            .field("clock", &self.clock)
+            .field("start_paused", &self.start_paused)
             .field("stall_threshold", &self.stall_threshold)
             .field("on_stall", &self.on_stall)
             .finish()

@@ -18,8 +18,9 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use rt_reactor::{Reactor, Wheel};
+use rt_reactor::{Deadline, Reactor, Wheel};
 
 use crate::handle::{Handle, Inner, TryCurrentError};
 
@@ -86,8 +87,8 @@ pub(crate) fn leave_thread() {
 
 /// Whether `inner`'s runtime started this thread, so that waiting for its threads would be waiting
 /// for this one.
-pub(crate) fn started_by(inner: &Arc<Inner>) -> bool {
-    STARTED_BY.get() == Arc::as_ptr(inner)
+pub(crate) fn started_by(inner: &Inner) -> bool {
+    ptr::eq(STARTED_BY.get(), inner)
 }
 
 /// Whether this thread runs tasks of a runtime that is being shut down: they will be dropped.
@@ -144,6 +145,17 @@ pub(crate) fn try_reactor() -> Option<Arc<Reactor>> {
 #[track_caller]
 pub(crate) fn reactor() -> Arc<Reactor> {
     with(|handle| Arc::clone(&handle.inner.reactor))
+}
+
+/// The present by the clock of the current runtime; outside a runtime by the monotonic clock.
+#[inline]
+pub(crate) fn now() -> Deadline {
+    try_with(|handle| handle.inner.reactor.clock().now()).unwrap_or_else(|_| Deadline::now())
+}
+
+/// How far that clock is ahead of the monotonic one because the machine was suspended.
+pub(crate) fn suspended() -> Duration {
+    try_with(|handle| handle.inner.reactor.clock().suspended()).unwrap_or_default()
 }
 
 /// The timer wheel of this worker, or the one for all other threads.

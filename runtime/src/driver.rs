@@ -1,25 +1,71 @@
 //! The reactor as the scheduler's driver.
+//!
+//! # While the clock is paused
+//!
+//! A worker that has run dry asks whether anything else can run, *then* looks at the kernel once,
+//! without waiting, and if that has nothing either, moves the clock to the next deadline. In this
+//! order: whatever ran before the question has kicked by the time of the look, if it had something for
+//! the worker. As long as something can run, and also while nobody waits for the time, the worker
+//! sleeps in short naps, so that nobody has to tell it when that changes.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rt_reactor::{Events, Reactor};
 use rt_scheduler::{Driver, Wait};
 
+use crate::handle::Inner;
+use crate::quiet;
+
 /// Events that one poll takes at most. What does not fit comes with the next poll.
 const EVENTS: usize = 1024;
+
+/// How long a worker naps while the clock is paused and cannot move.
+const NAP: Duration = Duration::from_millis(1);
 
 /// The reactor, with an event buffer for each thread that may poll it.
 pub(crate) struct ReactorDriver {
     reactor: Arc<Reactor>,
     /// A buffer is used by its own thread only; the lock is there to say so, and never contended.
     buffers: Box<[Mutex<Option<Events>>]>,
+    /// The runtime, once it is whole.
+    home: Arc<OnceLock<Weak<Inner>>>,
 }
 
 impl ReactorDriver {
-    pub(crate) fn new(reactor: Arc<Reactor>, threads: usize) -> Self {
+    pub(crate) fn new(
+        reactor: Arc<Reactor>,
+        threads: usize,
+        home: Arc<OnceLock<Weak<Inner>>>,
+    ) -> Self {
         let buffers = (0..threads).map(|_| Mutex::new(None)).collect();
-        ReactorDriver { reactor, buffers }
+        ReactorDriver {
+            reactor,
+            buffers,
+            home,
+        }
+    }
+
+    fn wait(&self, events: &mut Events, wait: rt_reactor::Wait) -> usize {
+        // The set is the reactor's own and outlives this call, so no documented error is left.
+        self.reactor
+            .poll(events, wait)
+            .expect("epoll_wait on the reactor's own set")
+    }
+
+    /// For a worker that has run dry while the clock stands still.
+    fn wait_paused(&self, events: &mut Events) -> usize {
+        let inner = self.home.get().and_then(Weak::upgrade);
+        let quiet = inner.is_some_and(|inner| quiet::is_quiet(&inner));
+        let polled = self.wait(events, rt_reactor::Wait::Now);
+        if polled > 0 || events.were_kicked() {
+            return polled;
+        }
+        if quiet && self.reactor.jump(events) {
+            return 1;
+        }
+        self.wait(events, rt_reactor::Wait::For(NAP))
     }
 }
 
@@ -27,15 +73,12 @@ impl Driver for ReactorDriver {
     fn poll(&self, buffer: usize, wait: Wait) -> usize {
         let mut events = self.buffers[buffer].lock();
         let events = events.get_or_insert_with(|| Events::with_capacity(EVENTS));
-        let wait = match wait {
-            Wait::Now => rt_reactor::Wait::Now,
-            Wait::For(limit) => rt_reactor::Wait::For(limit),
-            Wait::Forever => rt_reactor::Wait::Forever,
-        };
-        // The set is the reactor's own and outlives this call, so no documented error is left.
-        self.reactor
-            .poll(events, wait)
-            .expect("epoll_wait on the reactor's own set")
+        match wait {
+            Wait::Now => self.wait(events, rt_reactor::Wait::Now),
+            _ if self.reactor.clock().is_paused() => self.wait_paused(events),
+            Wait::For(limit) => self.wait(events, rt_reactor::Wait::For(limit)),
+            Wait::Forever => self.wait(events, rt_reactor::Wait::Forever),
+        }
     }
 
     fn dispatch(&self, buffer: usize) -> usize {

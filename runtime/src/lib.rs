@@ -73,6 +73,7 @@ mod lazy_pool;
 pub mod macros_support;
 mod metrics;
 pub mod net;
+mod quiet;
 mod run_on;
 pub mod runtime;
 pub mod signal;

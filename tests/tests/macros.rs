@@ -1,6 +1,8 @@
 //! `#[rt::main]` and `#[rt::test]` as their users write them.
 
+use std::env;
 use std::io;
+use std::process::Command;
 use std::thread;
 
 use rt::net::TcpListener;
@@ -44,4 +46,44 @@ fn a_main_may_have_another_name_and_give_anything() {
         rt::spawn(async { 42 }).await.unwrap()
     }
     assert_eq!(compute(), 42);
+}
+
+#[rt::test(seed = random)]
+async fn a_test_may_run_with_a_random_seed() {
+    assert!(rt::macros_support::random_below(10) < 10);
+}
+
+/// Runs the test above in a process of its own and gives what it says on standard error.
+fn run_with_a_random_seed(from_outside: Option<&str>) -> (bool, String) {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args([
+        "--exact",
+        "a_test_may_run_with_a_random_seed",
+        "--nocapture",
+    ]);
+    command.env_remove("RT_SEED");
+    if let Some(seed) = from_outside {
+        command.env("RT_SEED", seed);
+    }
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.success(), stderr)
+}
+
+#[test]
+fn a_random_seed_is_told_and_can_be_given_again() {
+    let drawn = |stderr: &str| {
+        let (_, after) = stderr.split_once("#[rt::test] runs with seed ").unwrap();
+        after.split_once(';').unwrap().0.parse::<u64>().unwrap()
+    };
+    let (passed, first) = run_with_a_random_seed(None);
+    let seed = drawn(&first);
+    assert!(passed && first.contains(&format!("`RT_SEED={seed}` or write `seed = {seed}`")));
+    let (_, second) = run_with_a_random_seed(None);
+    assert_ne!(drawn(&second), seed, "another one each time");
+    let (passed, again) = run_with_a_random_seed(Some(&seed.to_string()));
+    assert!(passed);
+    assert_eq!(drawn(&again), seed);
+    let (passed, wrong) = run_with_a_random_seed(Some("-1"));
+    assert!(!passed && wrong.contains("`RT_SEED` must be a whole number"));
 }

@@ -1,6 +1,6 @@
 //! The function that the macros leave behind.
 
-use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro::{Delimiter, Group, Span, TokenStream, TokenTree};
 
 use crate::error::Error;
 use crate::item::Function;
@@ -46,9 +46,11 @@ pub(crate) fn entry(kind: Kind, options: TokenStream, item: TokenStream) -> Toke
     }
     let options = Options::parse(options);
     match options.and_then(|options| Ok((options.check(kind.default_flavor())?, options))) {
-        Ok((flavor, options)) => outer(kind, &function, &builder(flavor, &options, &function)),
+        Ok((flavor, options)) => {
+            outer(kind, &function, &builder(kind, flavor, &options, &function))
+        }
         Err(error) => {
-            let defaults = builder(kind.default_flavor(), &Options::default(), &function);
+            let defaults = builder(kind, kind.default_flavor(), &Options::default(), &function);
             beside(error, outer(kind, &function, &defaults))
         }
     }
@@ -114,25 +116,13 @@ fn signature(function: &Function) -> TokenStream {
 }
 
 /// `path::Runtime::builder().option(value)….build().expect("…").block_on(name())`
-fn builder(flavor: Flavor, options: &Options, function: &Function) -> TokenStream {
+fn builder(kind: Kind, flavor: Flavor, options: &Options, function: &Function) -> TokenStream {
     let site = site(function);
-    let mut tokens = TokenStream::new();
-    if let Some(seed) = &options.seed
-        && matches!(seed.value, Seed::Random)
-    {
-        tokens.extend(quote(
-            "let seed = ::std::hash::BuildHasher::hash_one(
-                &::std::hash::RandomState::new(),
-                0_u8,
-            );
-            ::std::eprintln!(\"seed = {seed}\");",
-            site,
-        ));
-    }
-    match &options.crate_path {
-        Some(path) => tokens.extend(path.value.clone()),
-        None => tokens.extend(quote("::rt", site)),
-    }
+    let rt = match &options.crate_path {
+        Some(path) => path.value.clone(),
+        None => quote("::rt", site),
+    };
+    let mut tokens = rt.clone();
     tokens.extend(quote("::Runtime::builder()", site));
     if flavor == Flavor::CurrentThread {
         tokens.extend(quote(".current_thread()", site));
@@ -150,7 +140,12 @@ fn builder(flavor: Flavor, options: &Options, function: &Function) -> TokenStrea
     if let Some(seed) = &options.seed {
         let value = match &seed.value {
             Seed::Fixed(value) => value.clone(),
-            Seed::Random => Ident::new("seed", site).into(),
+            Seed::Random => {
+                let call = format!("::macros_support::random_seed(\"{}\")", kind.attribute());
+                let mut drawn = rt;
+                drawn.extend(quote(&call, site));
+                Group::new(Delimiter::None, drawn).into()
+            }
         };
         tokens.extend(call("seed", value, site));
     }

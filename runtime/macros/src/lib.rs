@@ -40,9 +40,9 @@ mod options;
 /// | `flavor = "current_thread"` | one thread runs the tasks, polls epoll and fires the timers |
 /// | `io_threads = 4` | workers of the IO pool (multi-threaded flavour only) |
 /// | `cpu_threads = 2` | workers of the CPU pool |
-/// | `start_paused = true` | reserved for a clock that stands still (current-thread flavour only); there is none yet, so it does not compile |
-/// | `seed = 7` | the runtime's random choices are drawn from this seed |
-/// | `seed = random` | a new seed each run, printed so that the run can be repeated |
+/// | `start_paused = true` | the clock stands still while anything can run, and jumps to the next deadline when nothing can (current-thread flavour only) |
+/// | `seed = 7` | the runtime's random choices are drawn from this seed; in the current-thread flavour, the order of tasks too |
+/// | `seed = random` | a new seed each run, printed so that the run can be repeated; the environment's `RT_SEED` repeats it |
 /// | `crate = "path"` | where the crate `rt` is found; default `"::rt"` |
 ///
 /// # Panics
@@ -68,7 +68,8 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Runs an `async fn` as a test, on a runtime of its own.
 ///
 /// Takes the options of [`macro@main`]. The flavour defaults to `"current_thread"`, which makes a test
-/// cheap to start and its order easy to repeat. Other attributes (`#[ignore]`, `#[should_panic]`)
+/// cheap to start and its order easy to repeat: with `seed = random` a test that fails says which
+/// seed it failed with. Other attributes (`#[ignore]`, `#[should_panic]`)
 /// work as for a plain test.
 ///
 /// # Examples

@@ -6,10 +6,14 @@ use std::time::{self, Duration};
 
 use rt_reactor::Deadline;
 
+use crate::context;
+
 #[cfg(test)]
 mod tests;
 
-/// A point in time, of the clock that the timers follow.
+/// A point in time, of the clock that the timers follow: that of the
+/// [current runtime](crate::runtime::Builder::clock), which may be [paused](super::pause), and outside
+/// a runtime the monotonic one.
 ///
 /// It has the methods of [`std::time::Instant`], to and from which it converts. Its arithmetic
 /// saturates instead of panicking: what is too far in the future never comes, what is too far in
@@ -42,8 +46,18 @@ const ORIGIN: u64 = 1 << 62;
 /// What never comes.
 const NEVER: Instant = Instant { nanos: u64::MAX };
 
+/// The last one that could come.
+pub(super) const LAST: Instant = Instant {
+    nanos: u64::MAX - 1,
+};
+
+/// [`ORIGIN`] by the standard library's clock.
+fn begin() -> time::Instant {
+    time::Instant::from(Deadline::ZERO)
+}
+
 impl Instant {
-    /// The present.
+    /// The present, by the clock of the current runtime.
     ///
     /// # Examples
     ///
@@ -54,10 +68,13 @@ impl Instant {
     /// assert!(Instant::now() >= earlier);
     /// ```
     pub fn now() -> Instant {
-        Instant::from_deadline(Deadline::now())
+        Instant::from_deadline(context::now())
     }
 
-    /// An instant of the standard library.
+    /// An instant of the standard library, whose clock is the monotonic one.
+    ///
+    /// On a runtime whose clock counts suspensions it comes as much later as the machine has been
+    /// suspended until now, so that it lies as far in the future or past as before.
     ///
     /// # Examples
     ///
@@ -66,14 +83,15 @@ impl Instant {
     /// assert_eq!(rt::time::Instant::from_std(instant).into_std(), instant);
     /// ```
     pub fn from_std(instant: time::Instant) -> Instant {
-        let origin = Instant { nanos: ORIGIN };
-        match instant.checked_duration_since(origin.into_std()) {
+        let (origin, begin) = (Instant { nanos: ORIGIN }, begin());
+        let moved = match instant.checked_duration_since(begin) {
             Some(after) => origin + after,
-            None => origin - origin.into_std().duration_since(instant),
-        }
+            None => origin - begin.duration_since(instant),
+        };
+        moved + context::suspended()
     }
 
-    /// The same instant for the standard library.
+    /// The same instant for the standard library, the other way round.
     ///
     /// # Examples
     ///
@@ -86,10 +104,10 @@ impl Instant {
         reason = "it cannot panic: see the message"
     )]
     pub fn into_std(self) -> time::Instant {
-        let origin = time::Instant::from(Deadline::ZERO);
-        let moved = match self.nanos.checked_sub(ORIGIN) {
-            Some(after) => origin.checked_add(Duration::from_nanos(after)),
-            None => origin.checked_sub(Duration::from_nanos(ORIGIN - self.nanos)),
+        let nanos = (self - context::suspended()).nanos;
+        let moved = match nanos.checked_sub(ORIGIN) {
+            Some(after) => begin().checked_add(Duration::from_nanos(after)),
+            None => begin().checked_sub(Duration::from_nanos(ORIGIN - nanos)),
         };
         moved.expect("std counts the seconds in 64 signed bits, far more than this scale has")
     }

@@ -28,10 +28,14 @@ async fn a_test_may_be_multi_threaded() -> Result<(), String> {
 async fn the_crate_may_be_elsewhere() {}
 
 #[::rt::test(seed = random)]
-async fn a_random_seed_is_a_number() {
-    let calls = ::rt::calls();
-    let seed = calls.strip_prefix("current_thread seed(").unwrap();
-    seed.strip_suffix(")").unwrap().parse::<u64>().unwrap();
+async fn a_random_seed_is_asked_for() {
+    let number = "#[rt::test]".len();
+    assert_eq!(::rt::calls(), format!("current_thread seed({number})"));
+}
+
+#[::rt::test(seed = random, crate = "crate::elsewhere::renamed")]
+async fn a_random_seed_is_asked_for_elsewhere() {
+    assert!(::rt::calls().starts_with("current_thread seed("));
 }
 
 #[::rt::test]

@@ -6,6 +6,12 @@ use std::task::{Context, Poll, Waker};
 
 pub use rt_macros::{main, test};
 
+pub mod macros_support {
+    pub fn random_seed(attribute: &str) -> u64 {
+        attribute.len() as u64
+    }
+}
+
 thread_local! {
     static CALLS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }

@@ -1,0 +1,52 @@
+//! Whether anything of a current-thread runtime can run: while its clock is paused, only then does time
+//! go on.
+//!
+//! The thread that leads asks, when it has run dry itself. What else may run are blocking jobs, tasks
+//! of the CPU pool, and threads that have blocked on a future without having got the worker. A thread
+//! of the runtime's own that blocks like that (a blocking job in `Handle::block_on`) is busy by its
+//! part's account, yet waits: it is taken off again.
+//!
+//! What the runtime cannot see holds nothing back: a thread of the program's own, a peer at the other
+//! end of a socket.
+
+use rt_scheduler::{Activity, Pool};
+
+use crate::context;
+use crate::handle::{Inner, IoPool};
+
+/// The parts at one moment.
+#[derive(PartialEq, Eq)]
+struct Look {
+    jobs: Activity,
+    cpu: Activity,
+    aside: Activity,
+    /// Threads that are busy in `jobs` or `cpu` and only wait in `aside`.
+    waiting: usize,
+}
+
+/// Whether nothing can run but the calling thread, which is about to sleep in the driver.
+pub(crate) fn is_quiet(inner: &Inner) -> bool {
+    let first = Look::take(inner);
+    // Twice: see `Activity`.
+    first.is_quiet() && Look::take(inner) == first
+}
+
+impl Look {
+    fn take(inner: &Inner) -> Look {
+        let (aside, waiting) = match &inner.io {
+            IoPool::Threads(_) => Default::default(),
+            IoPool::Current(current) => current.activity(),
+        };
+        Look {
+            jobs: inner.blocking.activity(),
+            cpu: inner.cpu.started().map(Pool::activity).unwrap_or_default(),
+            aside,
+            // The calling thread waits as well, if it is one of them.
+            waiting: waiting + usize::from(context::started_by(inner)),
+        }
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.aside.busy == 0 && self.jobs.busy + self.cpu.busy <= self.waiting
+    }
+}
