@@ -24,6 +24,8 @@ use crate::primitive::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::primitive::sync::{Arc, OnceLock};
 use crate::sys;
 
+#[cfg(all(test, loom))]
+mod model;
 #[cfg(all(test, not(loom)))]
 mod tests;
 

@@ -99,6 +99,13 @@ impl Events {
     }
 }
 
+impl Events {
+    /// Whether a [`kick`](Reactor::kick) ended the poll, or was there when it began.
+    pub fn were_kicked(&self) -> bool {
+        self.buffer.iter().any(|(token, _)| token == BELL)
+    }
+}
+
 impl Reactor {
     /// Makes a reactor with so many timer wheels (at least one): one for each worker, and the last
     /// for all other threads.

@@ -1,5 +1,6 @@
 //! Timers: never early, never lost, and gone when nobody waits for them.
 
+use std::fs;
 use std::future::{pending, poll_fn};
 use std::io;
 use std::mem;
@@ -14,7 +15,8 @@ use std::time::Duration;
 use rt::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use rt::{Dispatcher, Runtime};
 use rt_tests::{
-    Census, Flavour, GOES_ON, counting_waker, everywhere, poll_once, until, until_yielding, with,
+    Census, Flavour, GOES_ON, alone, counting_waker, everywhere, poll_once, until, until_yielding,
+    with,
 };
 use tokio::sync::watch;
 
@@ -299,6 +301,46 @@ fn timeouts_that_are_not_needed_leave_nothing_behind() {
             }
         });
         no_timer_is_left(runtime);
+    });
+}
+
+/// Bytes of memory that this process has in use.
+fn resident() -> usize {
+    let statm = fs::read_to_string("/proc/self/statm").expect("there is a /proc");
+    let pages = statm.split(' ').nth(1).expect("the second number");
+    pages.parse::<usize>().expect("a number") * 4096
+}
+
+#[test]
+fn a_million_timeouts_that_are_not_needed_leave_no_memory() {
+    const TASKS: u64 = 4;
+    alone(|| {
+        for flavour in [Flavour::CurrentThread, Flavour::Workers(2)] {
+            with(flavour, |runtime| {
+                let cancel = |times| {
+                    let tasks: Vec<_> = (0..TASKS)
+                        .map(|task| {
+                            runtime.spawn(async move {
+                                for number in 0..times / TASKS {
+                                    // Linked by the one poll, and dropped unfired.
+                                    let limit = HOUR + Duration::from_micros(number * task);
+                                    timeout(limit, rt::yield_now()).await.unwrap();
+                                }
+                            })
+                        })
+                        .collect();
+                    for task in tasks {
+                        runtime.block_on(task).unwrap();
+                    }
+                };
+                cancel(10_000);
+                let before = resident();
+                cancel(1_000_000);
+                let grown = resident().saturating_sub(before);
+                assert!(grown < 4 << 20, "{grown} bytes more");
+                assert_eq!(runtime.metrics().live_timers, 0);
+            });
+        }
     });
 }
 
