@@ -3,7 +3,6 @@
 use std::fmt;
 use std::io;
 use std::sync::{Arc, OnceLock, Weak};
-use std::thread;
 use std::time::Duration;
 
 use rt_reactor::Reactor;
@@ -12,6 +11,7 @@ use rt_scheduler::{
 };
 
 use crate::context;
+use crate::cpus;
 use crate::driver::ReactorDriver;
 use crate::handle::{Handle, Inner, IoPool};
 use crate::lazy_pool::LazyPool;
@@ -73,13 +73,14 @@ impl Builder {
         }
     }
 
-    /// How many workers the IO pool has. Default: as many as CPUs that this process may use.
+    /// How many workers the IO pool has. Default: as many as CPUs that this process may use: its
+    /// affinity, and the quotas of its control group and of all groups above.
     pub fn io_threads(mut self, threads: usize) -> Self {
         self.io_threads = Some(threads);
         self
     }
 
-    /// How many workers the CPU pool has. Default: as many as CPUs that this process may use.
+    /// How many workers the CPU pool has. Default: as [`io_threads`](Builder::io_threads).
     pub fn cpu_threads(mut self, threads: usize) -> Self {
         self.cpu_threads = Some(threads);
         self
@@ -321,7 +322,7 @@ impl Builder {
     }
 
     fn build_inner(&self, home: &Home) -> io::Result<Arc<Inner>> {
-        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let cpus = cpus::usable();
         let workers = if self.current_thread {
             1
         } else {

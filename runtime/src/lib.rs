@@ -62,6 +62,7 @@ extern crate self as rt;
 
 mod builder;
 mod context;
+mod cpus;
 mod dispatcher;
 mod driver;
 mod handle;
