@@ -11,7 +11,7 @@
 use std::cell::Cell;
 use std::ptr;
 
-use crate::task::{Runnable, TaskRef};
+use crate::task::{self, Runnable, TaskRef};
 use crate::worker::Local;
 
 thread_local! {
@@ -113,6 +113,10 @@ pub(crate) fn outside_worker<R>(f: impl FnOnce() -> R) -> R {
         fn drop(&mut self) {
             WORKER.with(|worker| worker.set(self.0));
             ENTERED.with(|entered| entered.set(self.1));
+            if self.1 {
+                // A `block_on` in there has closed it.
+                task::open_shelf();
+            }
         }
     }
     let _return = Return(WORKER.replace(ptr::null()), ENTERED.replace(false));
@@ -128,13 +132,17 @@ pub(crate) struct Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         ENTERED.with(|entered| entered.set(false));
+        task::close_shelf();
     }
 }
 
 /// Marks this thread as running futures. `None` if it is marked already.
 pub(crate) fn enter() -> Option<Entered> {
-    // Lazily: an `Entered` that is not given out would clear the mark as it is dropped.
-    (!ENTERED.replace(true)).then(|| Entered {
+    if ENTERED.replace(true) {
+        return None;
+    }
+    task::open_shelf();
+    Some(Entered {
         _task: PreviousTask(TASK.replace(ptr::null())),
     })
 }

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `state.rs` | who may touch what, as transitions of one word |
 //! | `cell.rs` | the memory and the life: poll, complete, cancel, free |
+//! | `memory.rs` | freed memory that is used again |
 //! | `waker.rs` | `std`'s waker over one counted reference |
 //! | `join.rs` | [`JoinHandle`], [`AbortHandle`], [`JoinError`] |
 //! | `owner.rs` | what a task knows of its pool, and the lists in which waiting tasks are found |
@@ -25,6 +26,8 @@ mod id;
 #[cfg(not(loom))]
 mod join;
 #[cfg(not(loom))]
+mod memory;
+#[cfg(not(loom))]
 mod owner;
 #[cfg(not(loom))]
 mod place;
@@ -38,6 +41,7 @@ mod runnable;
 #[cfg(not(loom))]
 pub(crate) use {
     cell::{TaskRef, contain_all},
+    memory::{close_shelf, open_shelf, trim_shelf},
     owner::{Keeper, Schedule, Shard},
     runnable::{Runnable, spawn},
 };

@@ -40,7 +40,7 @@ use crate::pool::{Remote, Shared};
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed};
 use crate::rng::Rng;
-use crate::task::{Keeper, Runnable, Shard};
+use crate::task::{Keeper, Runnable, Shard, trim_shelf};
 
 /// How many tasks in a row may come from the LIFO slot.
 const LIFO_RUNS: u32 = 3;
@@ -429,6 +429,7 @@ impl Local {
     /// Sleeps until `queues` may hold work.
     pub(crate) fn park_with(&self, hooks: &Hooks, queues: &impl Queues) {
         hooks.park();
+        trim_shelf();
         self.remote().stats.parks.add(1);
         self.dispatch.set(Dispatch::Local);
         let searching = self

@@ -19,7 +19,7 @@
     reason = "a task is reached through a thin pointer and freed by count"
 )]
 
-use std::alloc::{self, Layout};
+use std::alloc::Layout;
 use std::any::Any;
 use std::future::Future;
 use std::mem::{self, ManuallyDrop};
@@ -29,6 +29,7 @@ use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
 use super::join::Failure;
+use super::memory;
 use super::owner::{self, Home, Shard};
 use super::place::Name;
 use super::state::{Completed, Pause, Schedule, Start, State};
@@ -130,11 +131,8 @@ pub(super) fn allocate<F: Future, N: Name>(
     name: N,
 ) -> NonNull<Header> {
     let layout = Layout::new::<Cell<F, N>>();
-    // SAFETY: the layout has a size, the header's at least.
-    let memory = unsafe { alloc::alloc(layout) };
-    let Some(cell) = NonNull::new(memory.cast::<Cell<F, N>>()) else {
-        alloc::handle_alloc_error(layout);
-    };
+    // SAFETY: `allocate` gives memory or does not return; the layout has a size, the header's at least.
+    let cell = unsafe { NonNull::new_unchecked(memory::allocate(layout).cast::<Cell<F, N>>()) };
     let header = Header {
         state: State::new(),
         vtable: &Cell::<F, N>::VTABLE,
@@ -245,7 +243,7 @@ unsafe fn free<F: Future, N>(header: NonNull<Header>) {
     unsafe {
         ptr::drop_in_place(&raw mut (*header.cast::<Cell<F, N>>().as_ptr()).name);
         ptr::drop_in_place(header.as_ptr());
-        alloc::dealloc(header.as_ptr().cast(), Layout::new::<Cell<F, N>>());
+        memory::free(header.as_ptr().cast(), Layout::new::<Cell<F, N>>());
     }
 }
 
