@@ -42,7 +42,7 @@ pub struct Builder {
     thread_stack_size: Option<usize>,
     hooks: Hooks,
     event_interval: u32,
-    global_queue_interval: u32,
+    global_queue_interval: Option<u32>,
     default_runtime: bool,
     seed: Option<u64>,
     clock: Clock,
@@ -63,7 +63,7 @@ impl Builder {
             thread_stack_size: None,
             hooks: Hooks::default(),
             event_interval: 61,
-            global_queue_interval: 61,
+            global_queue_interval: None,
             default_runtime: false,
             seed: None,
             clock: Clock::default(),
@@ -145,9 +145,13 @@ impl Builder {
         self
     }
 
-    /// A busy worker looks at tasks from other threads first once in so many polls. Default: 61.
+    /// A busy worker looks at tasks from other threads first once in so many polls.
+    ///
+    /// Unless this is called, each worker follows the length of its polls: it looks about once in
+    /// 200 µs, but not more often than every second poll and not more rarely than every 127th. On the
+    /// current thread it is every 61st.
     pub fn global_queue_interval(mut self, polls: u32) -> Self {
-        self.global_queue_interval = polls;
+        self.global_queue_interval = Some(polls);
         self
     }
 
@@ -299,7 +303,10 @@ impl Builder {
             ("cpu_threads", self.cpu_threads.unwrap_or(1)),
             ("max_blocking_threads", self.max_blocking_threads),
             ("event_interval", self.event_interval as usize),
-            ("global_queue_interval", self.global_queue_interval as usize),
+            (
+                "global_queue_interval",
+                self.global_queue_interval.unwrap_or(1) as usize,
+            ),
         ];
         for (name, value) in not_zero {
             if value == 0 {

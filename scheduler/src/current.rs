@@ -30,6 +30,10 @@ mod tests;
 /// Tasks between two looks at the blocked future.
 const TASKS_A_ROUND: u32 = 61;
 
+/// Polls between two looks at what other threads have queued. Fixed, as one that follows the clock would
+/// make two runs with the same seed differ.
+const GLOBAL_INTERVAL: u32 = 61;
+
 /// A pool of one worker that runs on the threads that block.
 pub struct CurrentThread {
     pool: Pool,
@@ -60,6 +64,7 @@ impl CurrentThread {
     pub fn new(config: Config, driver: Box<dyn Driver>) -> CurrentThread {
         let config = Config {
             workers: 1,
+            global_queue_interval: config.global_queue_interval.or(Some(GLOBAL_INTERVAL)),
             ..config
         };
         let (pool, mut seats) = Pool::assemble(config, Some(driver), false);

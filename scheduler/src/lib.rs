@@ -41,6 +41,8 @@ mod guard;
 mod hooks;
 mod idle;
 mod lanes;
+#[cfg(not(loom))]
+mod pace;
 mod parking;
 #[cfg(not(loom))]
 mod pool;

@@ -62,8 +62,9 @@ pub struct Config {
     pub stack_size: Option<usize>,
     /// What to call on the threads.
     pub hooks: Hooks,
-    /// A busy worker looks at the injector first once in this many polls.
-    pub global_queue_interval: u32,
+    /// A busy worker looks at the injector first once in this many polls; `None`: as often as the
+    /// length of its polls asks for.
+    pub global_queue_interval: Option<u32>,
     /// A busy worker polls IO once in this many polls.
     pub event_interval: u32,
     /// Fixes the workers' random choices.
@@ -108,7 +109,7 @@ impl Config {
             workers,
             stack_size: None,
             hooks: Hooks::default(),
-            global_queue_interval: 61,
+            global_queue_interval: None,
             event_interval: 61,
             seed: 0,
             shuffle: false,
@@ -136,7 +137,7 @@ pub(crate) struct Shared {
     polls_io: bool,
     /// A guard looks after the workers.
     pub(crate) guarded: bool,
-    pub(crate) global_interval: u32,
+    pub(crate) global_interval: Option<u32>,
     pub(crate) event_interval: u32,
     on_unhandled_panic: Option<Hook>,
 }

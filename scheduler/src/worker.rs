@@ -2,7 +2,7 @@
 //!
 //! # Where the next task comes from
 //!
-//! 1. every [`Shared::global_interval`] polls, and one at a time while `urgent`: the injector;
+//! 1. now and then ([`Pace`] says when), and one at a time while `urgent`: the injector;
 //! 2. the LIFO slot, at most [`LIFO_RUNS`] times in a row;
 //! 3. the local queue, first in first out;
 //! 4. the injector, a batch;
@@ -21,9 +21,9 @@
 //! A push into the slot wakes nobody. A push into the local queue does, through
 //! [`Parking::notify`](crate::parking::Parking::notify), if what waits there is worth it: a wake-up
 //! costs both sides tens of microseconds, and a queue of short polls is empty before the other
-//! worker has come. So the queue's length times the mean poll time, of which one poll in
-//! [`Shared::global_interval`] is a sample, is held against [`WORTH_WAKING_NS`]. That is a guess
-//! about the future; where it is wrong, because a long poll came between, the guard sees at its next
+//! worker has come. So the queue's length times the mean poll time is held against
+//! [`WORTH_WAKING_NS`]. Each round of yielded tasks, and each look around, asks the same question again.
+//! That is a guess about the future; where it is wrong, because a long poll came between, the guard sees at its next
 //! tick that tasks wait beside a sleeper, and wakes it. A pool without a guard wakes always.
 
 use std::cell::Cell;
@@ -35,6 +35,7 @@ use crossbeam_deque::Worker as Deque;
 use crate::coop;
 use crate::crew::Crew;
 use crate::hooks::Hooks;
+use crate::pace::Pace;
 use crate::parking::Queues;
 use crate::pool::{Remote, Shared};
 use crate::primitive::sync::Arc;
@@ -68,9 +69,6 @@ enum Dispatch {
 /// A queue that takes its worker this long is worth a wake-up: three times what one costs.
 const WORTH_WAKING_NS: u64 = 50_000;
 
-/// What a poll is thought to take before any was measured: long, so that the first tasks spread.
-const FIRST_GUESS_NS: u64 = 100_000;
-
 /// One worker's own end of its queues. It stays on one thread at a time.
 pub(crate) struct Local {
     shared: Arc<Shared>,
@@ -87,15 +85,10 @@ pub(crate) struct Local {
     yielding: Cell<bool>,
     dispatch: Cell<Dispatch>,
     searching: Cell<bool>,
-    /// Turns until the injector goes first again.
-    until_global: Cell<u32>,
+    pace: Pace,
     since_harvest: Cell<u32>,
     lifo_runs: Cell<u32>,
     urgent_runs: Cell<u32>,
-    /// The mean poll time, as far as it is known.
-    mean_poll_ns: Cell<u64>,
-    /// The next poll is a sample of it.
-    sampling: Cell<bool>,
     /// Where it steals first.
     rng: Rng,
     /// What its futures choose.
@@ -114,6 +107,7 @@ impl Local {
         seed: u64,
     ) -> Self {
         let [rng, choices, _] = Rng::set(seed);
+        let pace = Pace::new(shared.global_interval);
         Local {
             shared,
             crew,
@@ -125,12 +119,10 @@ impl Local {
             yielding: Cell::new(false),
             dispatch: Cell::new(Dispatch::No),
             searching: Cell::new(false),
-            until_global: Cell::new(0),
+            pace,
             since_harvest: Cell::new(0),
             lifo_runs: Cell::new(0),
             urgent_runs: Cell::new(0),
-            mean_poll_ns: Cell::new(FIRST_GUESS_NS),
-            sampling: Cell::new(false),
             rng,
             choices,
             order: None,
@@ -203,9 +195,7 @@ impl Local {
             Dispatch::No => {
                 if let Some(previous) = self.remote().slot.put(task) {
                     self.queue().push(previous);
-                    if self.worth_sharing() {
-                        self.shared.parking.notify();
-                    }
+                    self.share();
                 }
             }
             Dispatch::Local => self.queue().push(task),
@@ -255,22 +245,44 @@ impl Local {
     #[inline]
     fn run_task(&self, task: Runnable) {
         let remote = self.remote();
-        remote.stats.polls.add(1);
-        remote.runs(&task);
-        let again = if self.sampling.replace(false) {
-            self.run_timed(task)
-        } else {
-            coop::with_budget(|| task.run())
-        };
-        let yielding = self.yielding.replace(false);
-        if let Some(task) = again.and_then(|task| self.may_go_on(task)) {
-            // Nobody is woken for it: this worker runs it as soon as it has nothing better.
-            if yielding {
-                self.yielded().push(task);
+        let mut task = task;
+        loop {
+            remote.stats.polls.add(1);
+            remote.runs(&task);
+            let again = if self.pace.samples() {
+                self.run_timed(task)
             } else {
-                self.queue().push(task);
+                coop::with_budget(|| task.run())
+            };
+            let yielding = self.yielding.replace(false);
+            let Some(again) = again.and_then(|task| self.may_go_on(task)) else {
+                return;
+            };
+            // Nobody is woken for it: this worker runs it as soon as it has nothing better.
+            if !yielding {
+                return self.queue().push(again);
             }
+            if !self.is_alone() {
+                return self.yielded().push(again);
+            }
+            task = again;
         }
+    }
+
+    /// Whether a task that yields would be the next to run anyway. Counts that as a turn.
+    #[inline]
+    fn is_alone(&self) -> bool {
+        let since_harvest = self.since_harvest.get();
+        let alone = since_harvest < YIELD_HARVEST
+            && self.remote().slot.is_empty()
+            && self.queue().is_empty()
+            && self.yielded().is_empty()
+            && self.shared.injector.is_empty()
+            && self.pace.skip();
+        if alone {
+            self.since_harvest.set(since_harvest + 1);
+        }
+        alone
     }
 
     /// A task of a limited view takes a turn anew, or waits in its line.
@@ -283,29 +295,24 @@ impl Local {
         view.reschedule(task)
     }
 
-    /// Runs a task and takes its time into the mean: an eighth new, seven eighths old.
+    /// Runs a task and takes its time into the mean.
     #[cold]
     fn run_timed(&self, task: Runnable) -> Option<Runnable> {
         let start = Instant::now();
         let again = coop::with_budget(|| task.run());
         let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX / 8);
-        let mean = self.mean_poll_ns.get();
-        self.mean_poll_ns.set(mean - mean / 8 + took / 8);
+        self.pace.record(took);
         again
     }
 
     #[inline]
     fn next(&self) -> Option<Runnable> {
-        let until_global = self.until_global.get();
-        self.until_global.set(until_global.wrapping_sub(1));
         self.since_harvest
             .set(self.since_harvest.get().saturating_add(1));
-        if until_global == 0 {
-            self.until_global.set(self.shared.global_interval - 1);
-            self.sampling.set(true);
-            if let Some(task) = self.shared.pop_injected() {
-                return Some(task);
-            }
+        if self.pace.turn()
+            && let Some(task) = self.shared.pop_injected()
+        {
+            return Some(task);
         }
         if self.since_harvest.get() >= self.shared.event_interval {
             self.look_around();
@@ -354,7 +361,17 @@ impl Local {
         if let Some(task) = self.yielded().pop() {
             self.queue().push(task);
         }
-        self.harvest(Dispatch::Local);
+        if !self.harvest(Dispatch::Local) {
+            self.share();
+        }
+    }
+
+    /// Wakes another worker if the queue is worth it.
+    #[inline]
+    fn share(&self) {
+        if self.worth_sharing() {
+            self.shared.parking.notify();
+        }
     }
 
     /// Polls for IO without blocking. Returns whether a task became runnable.
@@ -364,8 +381,8 @@ impl Local {
         let woken = self.shared.parking.harvest(self.index);
         self.dispatch.set(Dispatch::No);
         self.remote().stats.harvested.add(woken as u64);
-        if woken > 0 && self.worth_sharing() {
-            self.shared.parking.notify();
+        if woken > 0 {
+            self.share();
         }
         woken > 0
     }
@@ -405,7 +422,9 @@ impl Local {
         }
         self.current.set(1 - self.current.get());
         self.remote().current.store(self.current.get(), Relaxed);
-        self.queue().pop()
+        let first = self.queue().pop();
+        self.share();
+        first
     }
 
     /// Looks for work in other workers' queues.
@@ -495,7 +514,7 @@ impl Queues for Local {
 
     fn worth_sharing(&self) -> bool {
         let tasks = self.queue().len() as u64;
-        !self.shared.guarded || tasks * self.mean_poll_ns.get() >= WORTH_WAKING_NS
+        tasks > 0 && (!self.shared.guarded || tasks * self.pace.mean_ns() >= WORTH_WAKING_NS)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Starvation: tasks that never let go, and what must go on beside them.
 
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -189,6 +190,41 @@ fn a_blocked_future_that_is_always_ready_keeps_nothing_from_going_on() {
             runtime.block_on(async {
                 while !task.is_finished() {
                     consume_budget().await;
+                }
+            });
+        });
+    }
+}
+
+/// Two tasks with long polls that do nothing but yield come to run at the same time.
+#[test]
+fn tasks_with_long_polls_that_yield_are_shared_out() {
+    for workers in [2, 8] {
+        with(Flavour::Workers(workers), |runtime| {
+            let inside = Arc::new(AtomicUsize::new(0));
+            let met = Arc::new(AtomicBool::new(false));
+            let task = || {
+                let (inside, met) = (Arc::clone(&inside), Arc::clone(&met));
+                async move {
+                    while !met.load(SeqCst) {
+                        inside.fetch_add(1, SeqCst);
+                        let start = Instant::now();
+                        while start.elapsed() < Duration::from_micros(100) {
+                            if inside.load(SeqCst) == 2 {
+                                met.store(true, SeqCst);
+                            }
+                        }
+                        inside.fetch_sub(1, SeqCst);
+                        rt::yield_now().await;
+                    }
+                }
+            };
+            let (first, second) = (task(), task());
+            // From inside, so that both begin in the queue of one worker.
+            let both = runtime.spawn(async move { [rt::spawn(first), rt::spawn(second)] });
+            runtime.block_on(async {
+                for task in both.await.unwrap() {
+                    task.await.unwrap();
                 }
             });
         });
