@@ -96,5 +96,7 @@ pub use deadline::Deadline;
 pub use interest::{Direction, Interest, Ready};
 pub use reactor::{Events, Reactor, Wait};
 pub use source::{Readiness, Source};
+#[cfg(not(loom))]
+pub use sys::{pipe, socket};
 pub use timer::Timer;
 pub use wheel::Wheel;

@@ -14,6 +14,8 @@ use libc::{c_int, clockid_t};
 
 mod epoll;
 mod eventfd;
+pub mod pipe;
+pub mod socket;
 #[cfg(test)]
 mod tests;
 mod timerfd;
@@ -65,6 +67,19 @@ fn retry(mut call: impl FnMut() -> c_int) -> io::Result<c_int> {
         match check(call()) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             done => return done,
+        }
+    }
+}
+
+/// As [`retry`], for a call that moves bytes and says how many.
+fn retry_size(mut call: impl FnMut() -> isize) -> io::Result<usize> {
+    loop {
+        if let Ok(moved) = usize::try_from(call()) {
+            return Ok(moved);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
         }
     }
 }

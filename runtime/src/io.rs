@@ -25,6 +25,8 @@ pub(crate) use self::registration::Registration;
 mod futures_io;
 #[cfg(feature = "hyper")]
 mod hyper_io;
+mod messages;
+pub(crate) mod methods;
 mod ready;
 mod registration;
 mod stream;

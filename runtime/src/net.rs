@@ -25,7 +25,18 @@
 //! ```
 
 pub use self::addr::{ToSocketAddrs, lookup_host};
-pub use self::tcp::{TcpListener, TcpStream};
+pub use self::message::RecvMsg;
+pub use self::tcp::{TcpListener, TcpSocket, TcpStream};
+pub use self::udp::UdpSocket;
+pub use self::unix::{
+    UnixDatagram, UnixListener, UnixSeqPacket, UnixSeqPacketListener, UnixStream,
+};
 
+mod accept;
 pub(crate) mod addr;
+mod halves;
+mod message;
+mod options;
 pub mod tcp;
+mod udp;
+pub mod unix;

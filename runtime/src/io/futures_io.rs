@@ -3,8 +3,6 @@
 //! Their buffers are initialised, so that reading has a native form of its own here.
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::net;
-use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -12,16 +10,17 @@ use ::futures_io::{AsyncRead, AsyncWrite};
 use rt_reactor::Direction;
 
 use super::Registration;
-use super::stream::{first_mut, recv, recv_vectored, total};
-use crate::net::TcpStream;
-use crate::net::tcp::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
+use super::stream::{Bytes, first_mut, total};
+use crate::net::unix::pipe;
+use crate::net::{TcpStream, UnixStream, tcp, unix};
 
-impl<T: AsFd> Registration<T> {
+impl<T: Bytes> Registration<T> {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         if buf.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        self.poll_transfer(cx, Direction::Read, buf.len(), |fd| recv(fd, buf))
+        let len = Self::read_len(buf.len());
+        self.poll_transfer(cx, Direction::Read, len, |file| file.read(buf))
     }
 
     fn poll_read_vectored(
@@ -34,46 +33,20 @@ impl<T: AsFd> Registration<T> {
         if len == 0 {
             return Poll::Ready(Ok(0));
         }
-        self.poll_transfer(cx, Direction::Read, len, |fd| recv_vectored(fd, bufs))
+        let len = Self::read_len(len);
+        self.poll_transfer(cx, Direction::Read, len, |file| file.read_vectored(bufs))
     }
-}
-
-/// Leads to the stream whose bytes a type reads or writes.
-trait Shared {
-    fn io(&self) -> &Registration<net::TcpStream>;
-}
-
-impl Shared for TcpStream {
-    fn io(&self) -> &Registration<net::TcpStream> {
-        self.registration()
-    }
-}
-
-impl<T: Shared + ?Sized> Shared for &T {
-    fn io(&self) -> &Registration<net::TcpStream> {
-        (**self).io()
-    }
-}
-
-macro_rules! implement_shared {
-    ($($half:ty),*) => {$(
-        impl Shared for $half {
-            fn io(&self) -> &Registration<net::TcpStream> {
-                AsRef::<TcpStream>::as_ref(self).registration()
-            }
-        }
-    )*};
 }
 
 macro_rules! implement_read {
-    ($($type:ty),*) => {$(
+    ($($type:ty),* $(,)?) => {$(
         impl AsyncRead for $type {
             fn poll_read(
                 self: Pin<&mut Self>,
                 cx: &mut Context<'_>,
                 buf: &mut [u8],
             ) -> Poll<io::Result<usize>> {
-                self.io().poll_read(cx, buf)
+                self.registration().poll_read(cx, buf)
             }
 
             fn poll_read_vectored(
@@ -81,21 +54,21 @@ macro_rules! implement_read {
                 cx: &mut Context<'_>,
                 bufs: &mut [IoSliceMut<'_>],
             ) -> Poll<io::Result<usize>> {
-                self.io().poll_read_vectored(cx, bufs)
+                self.registration().poll_read_vectored(cx, bufs)
             }
         }
     )*};
 }
 
 macro_rules! implement_write {
-    ($($type:ty),*) => {$(
+    ($($type:ty),* $(,)?) => {$(
         impl AsyncWrite for $type {
             fn poll_write(
                 self: Pin<&mut Self>,
                 cx: &mut Context<'_>,
                 buf: &[u8],
             ) -> Poll<io::Result<usize>> {
-                self.io().poll_write(cx, buf)
+                self.registration().poll_write(cx, buf)
             }
 
             fn poll_write_vectored(
@@ -103,28 +76,31 @@ macro_rules! implement_write {
                 cx: &mut Context<'_>,
                 bufs: &[IoSlice<'_>],
             ) -> Poll<io::Result<usize>> {
-                self.io().poll_write_vectored(cx, bufs)
+                self.registration().poll_write_vectored(cx, bufs)
             }
 
             fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-                // A socket keeps nothing back in this process.
+                // Nothing is kept back in this process.
                 Poll::Ready(Ok(()))
             }
 
             fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Poll::Ready(self.io().shutdown_write())
+                Poll::Ready(self.registration().end_write())
             }
         }
     )*};
 }
 
-implement_shared!(ReadHalf<'_>, WriteHalf<'_>, OwnedReadHalf, OwnedWriteHalf);
-implement_read!(TcpStream, &TcpStream);
-implement_read!(ReadHalf<'_>, &ReadHalf<'_>, OwnedReadHalf, &OwnedReadHalf);
-implement_write!(TcpStream, &TcpStream);
-implement_write!(
-    WriteHalf<'_>,
-    &WriteHalf<'_>,
-    OwnedWriteHalf,
-    &OwnedWriteHalf
-);
+implement_read!(TcpStream, &TcpStream, UnixStream, &UnixStream);
+implement_read!(tcp::ReadHalf<'_>, &tcp::ReadHalf<'_>);
+implement_read!(tcp::OwnedReadHalf, &tcp::OwnedReadHalf);
+implement_read!(unix::ReadHalf<'_>, &unix::ReadHalf<'_>);
+implement_read!(unix::OwnedReadHalf, &unix::OwnedReadHalf);
+implement_read!(pipe::Receiver, &pipe::Receiver);
+
+implement_write!(TcpStream, &TcpStream, UnixStream, &UnixStream);
+implement_write!(tcp::WriteHalf<'_>, &tcp::WriteHalf<'_>);
+implement_write!(tcp::OwnedWriteHalf, &tcp::OwnedWriteHalf);
+implement_write!(unix::WriteHalf<'_>, &unix::WriteHalf<'_>);
+implement_write!(unix::OwnedWriteHalf, &unix::OwnedWriteHalf);
+implement_write!(pipe::Sender, &pipe::Sender);

@@ -255,6 +255,18 @@ impl<T: AsFd> Registration<T> {
         Ok(ready)
     }
 
+    /// Runs `op` once if `direction` is thought ready; it never waits.
+    pub(crate) fn try_op<R>(
+        &self,
+        direction: Direction,
+        op: impl FnMut(&T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.parts()
+            .now(direction)
+            .and_then(|ready| self.attempt(ready, direction, op))
+            .unwrap_or_else(|| Err(io::ErrorKind::WouldBlock.into()))
+    }
+
     /// Runs `op`, which moves at most `len` bytes, once if `direction` is thought ready; it never waits.
     pub(crate) fn try_transfer(
         &self,
@@ -290,6 +302,27 @@ impl<T: AsFd> Registration<T> {
             }
         }
         result
+    }
+
+    /// Runs the user's `op` until it says something other than `WouldBlock`, waiting for any of
+    /// `interest` in between. Any number of tasks may wait here.
+    pub(crate) async fn async_io<R>(
+        &self,
+        interest: Interest,
+        mut op: impl FnMut() -> io::Result<R>,
+    ) -> io::Result<R> {
+        loop {
+            let coop = poll_fn(poll_proceed).await;
+            match self.try_io(interest, &mut op) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => drop(coop),
+                result => {
+                    coop.made_progress();
+                    return result;
+                }
+            }
+            self.parts().source.ready(interest).await?;
+        }
     }
 
     /// Takes back what was assumed: after `connect`, a stream is writable only once the kernel says

@@ -1,13 +1,16 @@
-//! Reading and writing a byte stream, once for every kind of stream socket.
+//! Reading and writing bytes, once for every kind of file that they flow through: connections and
+//! pipes.
 //!
-//! These are the native methods that the public types pass on. Buffers are never zeroed: what the
-//! kernel wrote is what was initialised.
+//! These are the native methods that the public types pass on (`methods.rs` has their documentation).
+//! Buffers are never zeroed: what the kernel wrote is what was initialised.
 
-use std::io::{self, IoSlice, IoSliceMut, Read};
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
-use std::net::Shutdown;
+use std::net::{Shutdown, TcpStream};
 use std::ops::Deref;
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::task::{Context, Poll};
 
 use rt_reactor::Direction::{Read as Reading, Write as Writing};
@@ -18,7 +21,103 @@ use super::Registration;
 /// As many slices as Linux takes in one call (`UIO_MAXIOV`); with more it fails.
 const MAX_SLICES: usize = 1024;
 
-impl<T: AsFd> Registration<T> {
+/// A file that bytes flow through, and the calls that move them. None of them blocks, since the
+/// descriptor does not.
+pub(crate) trait Bytes: AsFd {
+    /// Whether a read of fewer bytes than there was room for proves that there are no more. It
+    /// spares the call that would find so.
+    const SHORT_READ_IS_ALL: bool;
+
+    fn read_uninit(&self, buf: &mut [MaybeUninit<u8>]) -> io::Result<usize>;
+    fn read(&self, buf: &mut [u8]) -> io::Result<usize>;
+    fn read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize>;
+    fn write(&self, buf: &[u8]) -> io::Result<usize>;
+    fn write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize>;
+    /// Ends the writing direction, where that is something else than closing the file.
+    fn end_write(&self) -> io::Result<()>;
+}
+
+macro_rules! implement_socket {
+    ($($socket:ty: $short_read_is_all:literal,)*) => {$(
+        impl Bytes for $socket {
+            const SHORT_READ_IS_ALL: bool = $short_read_is_all;
+
+            fn read_uninit(&self, buf: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+                SockRef::from(self).recv(buf)
+            }
+
+            fn read(&self, buf: &mut [u8]) -> io::Result<usize> {
+                (&*SockRef::from(self)).read(buf)
+            }
+
+            fn read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+                (&*SockRef::from(self)).read_vectored(bufs)
+            }
+
+            // A peer that is gone is an error, not a signal, also in a process that does not ignore
+            // SIGPIPE.
+            fn write(&self, buf: &[u8]) -> io::Result<usize> {
+                SockRef::from(self).send_with_flags(buf, libc::MSG_NOSIGNAL)
+            }
+
+            fn write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+                SockRef::from(self).send_vectored_with_flags(bufs, libc::MSG_NOSIGNAL)
+            }
+
+            fn end_write(&self) -> io::Result<()> {
+                match SockRef::from(self).shutdown(Shutdown::Write) {
+                    // A peer that is gone already has seen the end.
+                    Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+                    result => result,
+                }
+            }
+        }
+    )*};
+}
+
+implement_socket! {
+    TcpStream: true,
+    // A read stops where descriptors or credentials came with the bytes, though more have come.
+    UnixStream: false,
+}
+
+/// A pipe.
+impl Bytes for File {
+    // One in packet mode gives a packet at a time.
+    const SHORT_READ_IS_ALL: bool = false;
+
+    fn read_uninit(&self, buf: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+        rt_reactor::pipe::read(self.as_fd(), buf)
+    }
+
+    fn read(&self, buf: &mut [u8]) -> io::Result<usize> {
+        Read::read(&mut &*self, buf)
+    }
+
+    fn read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        Read::read_vectored(&mut &*self, bufs)
+    }
+
+    fn write(&self, buf: &[u8]) -> io::Result<usize> {
+        Write::write(&mut &*self, buf)
+    }
+
+    fn write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        Write::write_vectored(&mut &*self, bufs)
+    }
+
+    fn end_write(&self) -> io::Result<()> {
+        // The reader sees the end once every writer is closed.
+        Ok(())
+    }
+}
+
+impl<T: Bytes> Registration<T> {
+    /// What a read of `len` bytes counts as: see [`Bytes::SHORT_READ_IS_ALL`].
+    pub(super) const fn read_len(len: usize) -> usize {
+        if T::SHORT_READ_IS_ALL { len } else { 0 }
+    }
+
     pub(crate) fn poll_read_uninit(
         &self,
         cx: &mut Context<'_>,
@@ -27,14 +126,15 @@ impl<T: AsFd> Registration<T> {
         if buf.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        self.poll_transfer(cx, Reading, buf.len(), |fd| SockRef::from(fd).recv(buf))
+        let len = Self::read_len(buf.len());
+        self.poll_transfer(cx, Reading, len, |file| file.read_uninit(buf))
     }
 
     pub(crate) fn poll_write(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         if buf.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        self.poll_transfer(cx, Writing, buf.len(), |fd| send(fd, buf))
+        self.poll_transfer(cx, Writing, buf.len(), |file| file.write(buf))
     }
 
     pub(crate) fn poll_write_vectored(
@@ -47,14 +147,27 @@ impl<T: AsFd> Registration<T> {
         if len == 0 {
             return Poll::Ready(Ok(0));
         }
-        self.poll_transfer(cx, Writing, len, |fd| send_vectored(fd, bufs))
+        self.poll_transfer(cx, Writing, len, |file| file.write_vectored(bufs))
     }
 
     pub(crate) async fn read(&self, buf: &mut [u8]) -> io::Result<usize> {
         if buf.is_empty() {
             return Ok(0);
         }
-        self.transfer(Reading, buf.len(), |fd| recv(fd, buf)).await
+        let len = Self::read_len(buf.len());
+        self.transfer(Reading, len, |file| file.read(buf)).await
+    }
+
+    pub(crate) async fn read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        let bufs = first_mut(bufs);
+        let len = total(bufs);
+        if len == 0 {
+            return Ok(0);
+        }
+        self.transfer(Reading, Self::read_len(len), |file| {
+            file.read_vectored(bufs)
+        })
+        .await
     }
 
     pub(crate) async fn read_exact(&self, buf: &mut [u8]) -> io::Result<usize> {
@@ -72,7 +185,18 @@ impl<T: AsFd> Registration<T> {
         if buf.is_empty() {
             return Ok(0);
         }
-        self.transfer(Writing, buf.len(), |fd| send(fd, buf)).await
+        self.transfer(Writing, buf.len(), |file| file.write(buf))
+            .await
+    }
+
+    pub(crate) async fn write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        let bufs = first(bufs);
+        let len = total(bufs);
+        if len == 0 {
+            return Ok(0);
+        }
+        self.transfer(Writing, len, |file| file.write_vectored(bufs))
+            .await
     }
 
     pub(crate) async fn write_all(&self, buf: &[u8]) -> io::Result<()> {
@@ -87,34 +211,28 @@ impl<T: AsFd> Registration<T> {
     }
 
     pub(crate) fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.try_transfer(Reading, buf.len(), |fd| recv(fd, buf))
+        let len = Self::read_len(buf.len());
+        self.try_transfer(Reading, len, |file| file.read(buf))
     }
 
     pub(crate) fn try_read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         let bufs = first_mut(bufs);
-        let len = total(bufs);
-        self.try_transfer(Reading, len, |fd| recv_vectored(fd, bufs))
+        let len = Self::read_len(total(bufs));
+        self.try_transfer(Reading, len, |file| file.read_vectored(bufs))
     }
 
     pub(crate) fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
-        self.try_transfer(Writing, buf.len(), |fd| send(fd, buf))
+        self.try_transfer(Writing, buf.len(), |file| file.write(buf))
     }
 
     pub(crate) fn try_write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         let bufs = first(bufs);
-        self.try_transfer(Writing, total(bufs), |fd| send_vectored(fd, bufs))
+        self.try_transfer(Writing, total(bufs), |file| file.write_vectored(bufs))
     }
 
-    pub(crate) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-        SockRef::from(self.inner()).shutdown(how)
-    }
-
-    /// Ends the writing side, for the traits. A peer that is gone already has seen the end.
-    pub(crate) fn shutdown_write(&self) -> io::Result<()> {
-        match self.shutdown(Shutdown::Write) {
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
-            result => result,
-        }
+    /// Ends the writing side, for the traits.
+    pub(crate) fn end_write(&self) -> io::Result<()> {
+        self.inner().end_write()
     }
 }
 
@@ -133,21 +251,4 @@ pub(super) fn total(bufs: &[impl Deref<Target = [u8]>]) -> usize {
     // Slices to write may overlap, so that the sum of their lengths may pass the address space.
     bufs.iter()
         .fold(0, |sum: usize, buf| sum.saturating_add(buf.len()))
-}
-
-pub(super) fn recv(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<usize> {
-    (&*SockRef::from(fd)).read(buf)
-}
-
-pub(super) fn recv_vectored(fd: &impl AsFd, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-    (&*SockRef::from(fd)).read_vectored(bufs)
-}
-
-fn send(fd: &impl AsFd, buf: &[u8]) -> io::Result<usize> {
-    // A peer that is gone is an error, not a signal, also in a process that does not ignore SIGPIPE.
-    SockRef::from(fd).send_with_flags(buf, libc::MSG_NOSIGNAL)
-}
-
-fn send_vectored(fd: &impl AsFd, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-    SockRef::from(fd).send_vectored_with_flags(bufs, libc::MSG_NOSIGNAL)
 }

@@ -15,9 +15,8 @@ use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use crate::net::TcpStream;
-use crate::net::tcp::WriteHalf as TcpWriteHalf;
-use crate::net::tcp::{OwnedReadHalf, OwnedWriteHalf, ReadHalf as TcpReadHalf};
+use crate::net::unix::pipe;
+use crate::net::{TcpStream, UnixStream, tcp, unix};
 
 /// Reads into the unfilled part of `buf` with a native read, which says how much it wrote.
 fn fill(
@@ -35,7 +34,7 @@ fn fill(
 }
 
 macro_rules! implement_read {
-    ($($type:ty),*) => {$(
+    ($($type:ty),* $(,)?) => {$(
         impl AsyncRead for $type {
             fn poll_read(
                 self: Pin<&mut Self>,
@@ -49,7 +48,7 @@ macro_rules! implement_read {
 }
 
 macro_rules! implement_write {
-    ($($type:ty),*) => {$(
+    ($($type:ty),* $(,)?) => {$(
         impl AsyncWrite for $type {
             fn poll_write(
                 self: Pin<&mut Self>,
@@ -72,7 +71,7 @@ macro_rules! implement_write {
             }
 
             fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-                // A socket keeps nothing back in this process.
+                // Nothing is kept back in this process.
                 Poll::Ready(Ok(()))
             }
 
@@ -86,5 +85,9 @@ macro_rules! implement_write {
     )*};
 }
 
-implement_read!(TcpStream, TcpReadHalf<'_>, OwnedReadHalf);
-implement_write!(TcpStream, TcpWriteHalf<'_>, OwnedWriteHalf);
+implement_read!(TcpStream, tcp::ReadHalf<'_>, tcp::OwnedReadHalf);
+implement_read!(UnixStream, unix::ReadHalf<'_>, unix::OwnedReadHalf);
+implement_read!(pipe::Receiver);
+implement_write!(TcpStream, tcp::WriteHalf<'_>, tcp::OwnedWriteHalf);
+implement_write!(UnixStream, unix::WriteHalf<'_>, unix::OwnedWriteHalf);
+implement_write!(pipe::Sender);

@@ -90,10 +90,11 @@ pub(crate) async fn try_each<T, F: Future<Output = io::Result<T>>>(
             Err(error) => last = Some(error),
         }
     }
-    Err(last.unwrap_or_else(|| {
-        let message = "the name has no address";
-        io::Error::new(io::ErrorKind::InvalidInput, message)
-    }))
+    Err(last.unwrap_or_else(no_address))
+}
+
+pub(crate) fn no_address() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "the name has no address")
 }
 
 /// What an address turned out to be.
@@ -105,7 +106,7 @@ pub enum Resolution {
 }
 
 impl Resolution {
-    async fn addresses(self) -> io::Result<Addresses> {
+    pub(crate) async fn addresses(self) -> io::Result<Addresses> {
         match self {
             Resolution::Known(addresses) => Ok(addresses),
             Resolution::Name(host, port) => {

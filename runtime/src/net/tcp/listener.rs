@@ -1,21 +1,21 @@
 //! A socket that accepts connections.
 
-use std::fmt;
 use std::io;
 use std::net::{self, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::task::{Context, Poll};
 
 use rt_reactor::Direction;
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use socket2::{SockAddr, Socket};
 
-use super::TcpStream;
+use super::{TcpStream, connect};
 use crate::io::Registration;
+use crate::io::methods::descriptor_impls;
+use crate::net::accept::accept;
 use crate::net::addr::{self, ToSocketAddrs};
 
 /// As many connections as wait to be accepted. The kernel takes the lesser of this and its
 /// `net.core.somaxconn`.
-const BACKLOG: i32 = 1024;
+pub(crate) const BACKLOG: i32 = 1024;
 
 /// A TCP socket that listens for connections.
 ///
@@ -81,14 +81,11 @@ impl TcpListener {
     }
 
     fn bind_to(addr: SocketAddr) -> io::Result<TcpListener> {
-        let kind = Type::STREAM.nonblocking().cloexec();
-        let socket = Socket::new_raw(Domain::for_address(addr), kind, Some(Protocol::TCP))?;
+        let socket = connect::new_socket(addr)?;
         socket.set_reuse_address(true)?;
         socket.bind(&addr.into())?;
         socket.listen(BACKLOG)?;
-        Ok(TcpListener {
-            io: Registration::new(socket.into())?,
-        })
+        Self::from_nonblocking(socket.into())
     }
 
     /// Accepts a connection.
@@ -136,47 +133,6 @@ impl TcpListener {
             .map(|accepted| registered(accepted?))
     }
 
-    /// Takes over a listener of the standard library, and makes it non-blocking.
-    ///
-    /// # Errors
-    ///
-    /// Fails if it cannot be made non-blocking or be registered with epoll.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside a runtime.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # #[rt::main(flavor = "current_thread")]
-    /// # async fn main() -> std::io::Result<()> {
-    /// let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
-    /// let address = listener.local_addr()?;
-    /// let listener = rt::net::TcpListener::from_std(listener)?;
-    /// assert_eq!(listener.local_addr()?, address);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[track_caller]
-    pub fn from_std(listener: net::TcpListener) -> io::Result<TcpListener> {
-        listener.set_nonblocking(true)?;
-        Ok(TcpListener {
-            io: Registration::new(listener)?,
-        })
-    }
-
-    /// Leaves the runtime and gives back a listener of the standard library.
-    ///
-    /// It is still non-blocking: call its `set_nonblocking(false)` to block on it.
-    ///
-    /// # Errors
-    ///
-    /// Fails, closing the socket, if it cannot be taken out of epoll.
-    pub fn into_std(self) -> io::Result<net::TcpListener> {
-        self.io.into_inner()
-    }
-
     /// The address that it listens at.
     ///
     /// # Errors
@@ -184,15 +140,6 @@ impl TcpListener {
     /// Passes on the error of `getsockname`.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.inner().local_addr()
-    }
-
-    /// The error that the socket keeps (`SO_ERROR`), which is cleared.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the option cannot be read.
-    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
-        self.io.inner().take_error()
     }
 
     /// How many hops a packet may take (`IP_TTL`).
@@ -214,89 +161,10 @@ impl TcpListener {
     }
 }
 
-/// Accepts one connection, non-blocking and closed on `exec` from birth.
-fn accept(listener: &net::TcpListener) -> io::Result<(Socket, SocketAddr)> {
-    loop {
-        let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        match SockRef::from(listener).accept4(flags) {
-            Ok((socket, address)) => {
-                let address = address.as_socket();
-                let address =
-                    address.ok_or_else(|| io::Error::other("the peer is no IP socket"))?;
-                return Ok((socket, address));
-            }
-            // It took the broken connection off the queue, so the next call meets another.
-            Err(error) if is_of_the_connection(&error) => {}
-            Err(error) => return Err(error),
-        }
-    }
+fn registered((socket, address): (Socket, SockAddr)) -> io::Result<(TcpStream, SocketAddr)> {
+    let address = address.as_socket();
+    let address = address.ok_or_else(|| io::Error::other("the peer is no IP socket"))?;
+    Ok((TcpStream::from_nonblocking(socket.into())?, address))
 }
 
-/// Whether an error of `accept` is about the connection that it took off the queue, not about the
-/// listener: Linux passes on what the network had reported about it.
-fn is_of_the_connection(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(
-            libc::ECONNABORTED
-                | libc::EPROTO
-                | libc::ENOPROTOOPT
-                | libc::ENETDOWN
-                | libc::ENETUNREACH
-                | libc::EHOSTDOWN
-                | libc::EHOSTUNREACH
-                | libc::ENONET
-        )
-    )
-}
-
-fn registered((socket, address): (Socket, SocketAddr)) -> io::Result<(TcpStream, SocketAddr)> {
-    Ok((TcpStream::from_socket(socket)?, address))
-}
-
-impl TryFrom<OwnedFd> for TcpListener {
-    type Error = io::Error;
-
-    /// Takes over a listening socket, and makes it non-blocking. Fails outside a runtime.
-    fn try_from(fd: OwnedFd) -> io::Result<Self> {
-        let listener = net::TcpListener::from(fd);
-        listener.set_nonblocking(true)?;
-        Ok(TcpListener {
-            io: Registration::try_new(listener)?,
-        })
-    }
-}
-
-impl TryFrom<net::TcpListener> for TcpListener {
-    type Error = io::Error;
-
-    /// As [`TcpListener::from_std`], but fails outside a runtime.
-    fn try_from(listener: net::TcpListener) -> io::Result<Self> {
-        OwnedFd::from(listener).try_into()
-    }
-}
-
-impl From<TcpListener> for OwnedFd {
-    /// Leaves the runtime. The socket is still non-blocking.
-    fn from(listener: TcpListener) -> OwnedFd {
-        listener.io.into_inner_always().into()
-    }
-}
-
-impl AsFd for TcpListener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.io.as_fd()
-    }
-}
-
-impl AsRawFd for TcpListener {
-    fn as_raw_fd(&self) -> RawFd {
-        self.io.as_fd().as_raw_fd()
-    }
-}
-
-impl fmt::Debug for TcpListener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.io.fmt(f)
-    }
-}
+descriptor_impls!(TcpListener, net::TcpListener);

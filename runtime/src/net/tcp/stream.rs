@@ -1,19 +1,19 @@
-//! A connection: how it is made, split, given away and adjusted. What flows through it is in
-//! `transfer.rs`.
+//! A connection: how it is made and adjusted. What flows through it, and how it is split, is in the
+//! macros that it shares with other kinds of stream.
 
-use std::fmt;
 use std::io;
-use std::net::{self, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::net::{self, Shutdown, SocketAddr};
 use std::time::Duration;
 
-use rt_reactor::Direction;
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use socket2::SockRef;
 
-use super::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf, split_owned};
-use super::with_a_pair;
+use super::{connect, with_a_pair, with_ends};
 use crate::io::Registration;
+use crate::io::methods::{
+    descriptor_impls, peek_method, read_methods, ready_method, try_io_methods, write_methods,
+};
 use crate::net::addr::{self, ToSocketAddrs};
+use crate::net::options::options;
 
 /// A TCP connection.
 ///
@@ -36,12 +36,18 @@ pub struct TcpStream {
 impl TcpStream {
     /// Opens a connection.
     ///
-    /// If the name has several addresses, they are tried in order, each until the kernel gives it
-    /// up; [`timeout`](crate::time::timeout) limits the whole.
+    /// If the name has several addresses, they are tried in the order in which the system prefers
+    /// them, IPv4 and IPv6 in turn, and the first connection that comes about is taken. The next
+    /// one is tried as soon as one has failed, or has said nothing for a quarter of a second; those
+    /// before it go on meanwhile. (RFC 8305 calls it Happy Eyeballs.)
+    ///
+    /// The kernel takes minutes to give an address up. [`connect_timeout`](Self::connect_timeout)
+    /// has a limit.
     ///
     /// # Errors
     ///
-    /// Fails if the name cannot be resolved, or with the error of its last address.
+    /// Fails if the name cannot be resolved, or if no address can be connected to, with the error of
+    /// the one that failed last.
     ///
     /// # Panics
     ///
@@ -65,124 +71,54 @@ impl TcpStream {
     /// # }
     /// ```
     pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<TcpStream> {
-        let resolution = addr::resolve(&addr)?;
-        addr::try_each(resolution, Self::connect_to).await
+        let addresses = addr::resolve(&addr)?.addresses().await?;
+        connect::any(addresses).await
     }
 
-    async fn connect_to(addr: SocketAddr) -> io::Result<TcpStream> {
-        let kind = Type::STREAM.nonblocking().cloexec();
-        let socket = Socket::new_raw(Domain::for_address(addr), kind, Some(Protocol::TCP))?;
-        // Registered after the call: a socket that is not even connecting reports a hang-up.
-        let pending = match socket.connect(&addr.into()) {
-            Ok(()) => false,
-            Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => true,
-            Err(error) => return Err(error),
-        };
-        let stream = TcpStream::from_socket(socket)?;
-        if pending {
-            stream.io.expect_event(Direction::Write);
-            stream.io.io(Direction::Write, connected).await?;
-        }
-        Ok(stream)
-    }
-
-    /// Registers a non-blocking socket.
-    pub(super) fn from_socket(socket: Socket) -> io::Result<TcpStream> {
-        Ok(TcpStream {
-            io: Registration::new(socket.into())?,
-        })
-    }
-
-    /// Takes over a connection of the standard library, and makes it non-blocking.
+    /// As [`connect`](Self::connect), for at most so long, the lookup of the name included.
     ///
     /// # Errors
     ///
-    /// Fails if it cannot be made non-blocking or be registered with epoll.
+    /// [`TimedOut`](io::ErrorKind::TimedOut) when the time is over; else as
+    /// [`connect`](Self::connect).
     ///
     /// # Panics
     ///
     /// Panics outside a runtime.
     ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes what it opened.
+    ///
     /// # Examples
     ///
     /// ```
+    /// use std::time::Duration;
+    ///
+    /// use rt::net::{TcpListener, TcpStream};
+    ///
     /// # #[rt::main(flavor = "current_thread")]
     /// # async fn main() -> std::io::Result<()> {
-    /// let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
-    /// let stream = std::net::TcpStream::connect(listener.local_addr()?)?;
-    /// let stream = rt::net::TcpStream::from_std(stream)?;
-    /// stream.write_all(b"hello").await?;
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let limit = Duration::from_secs(10);
+    /// let stream = TcpStream::connect_timeout(listener.local_addr()?, limit).await?;
+    /// assert_eq!(stream.peer_addr()?, listener.local_addr()?);
     /// # Ok(())
     /// # }
     /// ```
-    #[track_caller]
-    pub fn from_std(stream: net::TcpStream) -> io::Result<TcpStream> {
-        stream.set_nonblocking(true)?;
-        Ok(TcpStream {
-            io: Registration::new(stream)?,
-        })
-    }
-
-    /// Leaves the runtime and gives back a connection of the standard library.
-    ///
-    /// It is still non-blocking: call its `set_nonblocking(false)` to block on it.
-    ///
-    /// # Errors
-    ///
-    /// Fails, closing the connection, if it cannot be taken out of epoll.
-    ///
-    #[doc = with_a_pair!(
-        "use std::io::{Read, Write};"
-        ""
-        "let (mut client, mut server) = (client.into_std()?, server.into_std()?);"
-        "client.write_all(b\"hello\")?;"
-        "server.set_nonblocking(false)?;"
-        "server.read_exact(&mut [0; 5])?;"
-    )]
-    pub fn into_std(self) -> io::Result<net::TcpStream> {
-        self.io.into_inner()
+    pub async fn connect_timeout<A: ToSocketAddrs>(
+        addr: A,
+        limit: Duration,
+    ) -> io::Result<TcpStream> {
+        connect::within(limit, Self::connect(addr)).await
     }
 
     pub(crate) fn registration(&self) -> &Registration<net::TcpStream> {
         &self.io
     }
 
-    pub(super) fn std(&self) -> &net::TcpStream {
+    fn std(&self) -> &net::TcpStream {
         self.io.inner()
-    }
-
-    /// The stream's two directions, borrowed, for two futures of one task.
-    ///
-    #[doc = with_a_pair!(
-        "let (reader, writer) = client.split();"
-        "writer.write_all(b\"ping\").await?;"
-        "server.write_all(b\"pong\").await?;"
-        "let mut answer = [0; 4];"
-        "reader.read_exact(&mut answer).await?;"
-        "assert_eq!(&answer, b\"pong\");"
-    )]
-    pub fn split(&mut self) -> (ReadHalf<'_>, WriteHalf<'_>) {
-        (ReadHalf::new(self), WriteHalf::new(self))
-    }
-
-    /// The stream's two directions, owned, for two tasks.
-    ///
-    /// Dropping the write half ends the writing direction: the peer reads the end of the stream. The
-    /// connection is closed when both are gone.
-    ///
-    #[doc = with_a_pair!(
-        "let (reader, writer) = client.into_split();"
-        "let task = rt::spawn(async move {"
-        "    writer.write_all(b\"ping\").await"
-        "});"
-        "let mut question = Vec::new();"
-        "rt::io::AsyncReadExt::read_to_end(&mut server, &mut question).await?;"
-        "assert_eq!(question, b\"ping\");"
-        "# task.await.unwrap()?;"
-        "# drop(reader);"
-    )]
-    pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
-        split_owned(self)
     }
 }
 
@@ -210,154 +146,115 @@ impl TcpStream {
         self.std().peer_addr()
     }
 
-    /// The error that the socket keeps (`SO_ERROR`), which is cleared.
+    /// Ends one direction of the connection, or both.
+    ///
+    /// After `Shutdown::Write` the peer reads the end of the stream, behind all that was written.
+    ///
+    /// The method of the same name in `AsyncWriteExt`, which takes no argument and is awaited, is
+    /// hidden by this one; on a half from [`split`](Self::split) or
+    /// [`into_split`](Self::into_split) it can be called as usual.
     ///
     /// # Errors
     ///
-    /// Fails if the option cannot be read.
-    ///
-    #[doc = with_a_pair!("assert!(client.take_error()?.is_none());")]
-    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
-        self.std().take_error()
-    }
-
-    /// Whether small writes are sent at once (`TCP_NODELAY`).
-    ///
-    /// # Errors
-    ///
-    /// Fails if the option cannot be read.
-    pub fn nodelay(&self) -> io::Result<bool> {
-        self.std().nodelay()
-    }
-
-    /// Sets whether small writes are sent at once (`TCP_NODELAY`), rather than held back until those
-    /// before them are acknowledged.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the option cannot be set.
+    /// [`NotConnected`](io::ErrorKind::NotConnected) if the connection has ended already.
     ///
     #[doc = with_a_pair!(
-        "client.set_nodelay(true)?;"
-        "assert!(client.nodelay()?);"
-    )]
-    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
-        self.std().set_nodelay(nodelay)
-    }
-
-    /// How many hops a packet may take (`IP_TTL`).
-    ///
-    /// # Errors
-    ///
-    /// Fails if the option cannot be read.
-    pub fn ttl(&self) -> io::Result<u32> {
-        self.std().ttl()
-    }
-
-    /// Sets how many hops a packet may take (`IP_TTL`).
-    ///
-    /// # Errors
-    ///
-    /// Fails if the option cannot be set.
-    ///
-    #[doc = with_a_pair!(
-        "client.set_ttl(7)?;"
-        "assert_eq!(client.ttl()?, 7);"
-    )]
-    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        self.std().set_ttl(ttl)
-    }
-
-    /// How long closing takes to send what is left (`SO_LINGER`).
-    ///
-    /// # Errors
-    ///
-    /// Fails if the option cannot be read.
-    pub fn linger(&self) -> io::Result<Option<Duration>> {
-        SockRef::from(self).linger()
-    }
-
-    /// Sets how long closing takes to send what is left (`SO_LINGER`).
-    ///
-    /// `None`, the default, lets the kernel send it in the background. Zero throws it away and resets
-    /// the connection. Any other time blocks the thread that drops the stream, for that long at most,
-    /// which holds up every task on it.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the option cannot be set.
-    ///
-    #[doc = with_a_pair!(
-        "use std::io::ErrorKind;"
-        "use std::time::Duration;"
+        "use std::net::Shutdown;"
         ""
-        "client.set_linger(Some(Duration::ZERO))?;"
+        "client.shutdown(Shutdown::Write)?;"
+        "assert_eq!(server.read(&mut [0; 8]).await?, 0);"
+    )]
+    pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        self.io.shutdown(how)
+    }
+
+    /// Makes closing reset the connection and throw away what was not sent yet (`SO_LINGER` of
+    /// zero).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the option cannot be set.
+    ///
+    #[doc = with_a_pair!(
+        "client.set_zero_linger()?;"
         "drop(client);"
         "let reset = server.read(&mut [0; 8]).await.unwrap_err();"
-        "assert_eq!(reset.kind(), ErrorKind::ConnectionReset);"
+        "assert_eq!(reset.kind(), std::io::ErrorKind::ConnectionReset);"
     )]
-    pub fn set_linger(&self, time: Option<Duration>) -> io::Result<()> {
-        SockRef::from(self).set_linger(time)
+    pub fn set_zero_linger(&self) -> io::Result<()> {
+        self.set_linger(Some(Duration::ZERO))
     }
 }
 
-/// Whether an attempt to connect has succeeded, failed, or (`WouldBlock`) still goes on.
-fn connected(stream: &net::TcpStream) -> io::Result<()> {
-    if let Some(error) = stream.take_error()? {
-        return Err(error);
+/// Urgent data: one byte that overtakes the stream, or stays in it where it was sent
+/// ([`set_out_of_band_inline`](Self::set_out_of_band_inline)).
+impl TcpStream {
+    /// Sends bytes of which the last is urgent, and says how many there was room for. Never waits.
+    ///
+    /// # Errors
+    ///
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no room; else the error of `send`.
+    ///
+    #[doc = with_a_pair!(
+        "assert_eq!(client.try_send_urgent(b\"!\")?, 1);"
+        "server.readable().await?;"
+        "assert_eq!(server.try_recv_urgent()?, b'!');"
+    )]
+    pub fn try_send_urgent(&self, buf: &[u8]) -> io::Result<usize> {
+        SockRef::from(self).send_with_flags(buf, libc::MSG_OOB | libc::MSG_NOSIGNAL)
     }
-    match stream.peer_addr() {
-        // A wake-up without a cause: neither an error nor a peer yet.
-        Err(error) if error.kind() == io::ErrorKind::NotConnected => {
-            Err(io::ErrorKind::WouldBlock.into())
-        }
-        result => result.map(drop),
-    }
-}
 
-impl TryFrom<OwnedFd> for TcpStream {
-    type Error = io::Error;
+    /// Takes the urgent byte that the socket keeps. Never waits; urgent data makes the stream
+    /// [`readable`](Self::readable).
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if there is none, or it was read already;
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if it has been announced but is not here yet; else
+    /// the error of `recv`.
+    ///
+    #[doc = with_a_pair!(
+        "let nothing = server.try_recv_urgent().unwrap_err();"
+        "assert_eq!(nothing.kind(), std::io::ErrorKind::InvalidInput);"
+        "# drop(client);"
+    )]
+    pub fn try_recv_urgent(&self) -> io::Result<u8> {
+        use std::os::fd::AsFd;
 
-    /// Takes over a connected socket, and makes it non-blocking. Fails outside a runtime.
-    fn try_from(fd: OwnedFd) -> io::Result<Self> {
-        let stream = net::TcpStream::from(fd);
-        stream.set_nonblocking(true)?;
-        Ok(TcpStream {
-            io: Registration::try_new(stream)?,
-        })
-    }
-}
-
-impl TryFrom<net::TcpStream> for TcpStream {
-    type Error = io::Error;
-
-    /// As [`TcpStream::from_std`], but fails outside a runtime.
-    fn try_from(stream: net::TcpStream) -> io::Result<Self> {
-        OwnedFd::from(stream).try_into()
-    }
-}
-
-impl From<TcpStream> for OwnedFd {
-    /// Leaves the runtime. The socket is still non-blocking.
-    fn from(stream: TcpStream) -> OwnedFd {
-        stream.io.into_inner_always().into()
+        rt_reactor::socket::recv_urgent(self.as_fd())
     }
 }
 
-impl AsFd for TcpStream {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.io.as_fd()
-    }
+options! { TcpStream, "# let listener = TcpListener::bind(\"127.0.0.1:0\").await?;\n# let socket = TcpStream::connect(listener.local_addr()?).await?;":
+    /// Whether small writes are sent at once (`TCP_NODELAY`), rather than held back until those
+    /// before them are acknowledged.
+    nodelay, set_nodelay: bool = true => tcp_nodelay, set_tcp_nodelay;
+    /// How many hops a packet may take (`IP_TTL`).
+    ttl, set_ttl: u32 = 7 => ttl_v4, set_ttl_v4;
+    /// Whether what is received is acknowledged at once (`TCP_QUICKACK`). The kernel may change its
+    /// mind later.
+    quickack, set_quickack: bool = false => tcp_quickack, set_tcp_quickack;
+    /// Whether the connection is probed while nothing flows (`SO_KEEPALIVE`).
+    keepalive, set_keepalive: bool = true => keepalive, set_keepalive;
+    /// Whether urgent data stays in the stream (`SO_OOBINLINE`).
+    out_of_band_inline, set_out_of_band_inline: bool = true => out_of_band_inline, set_out_of_band_inline;
+    /// How long closing takes to send what is left (`SO_LINGER`).
+    ///
+    /// `None`, the default, lets the kernel send it in the background. Zero throws it away and
+    /// resets the connection. Any other time blocks the thread that drops the stream, for that long
+    /// at most, which holds up every task on it.
+    linger, set_linger: Option<Duration> = Some(std::time::Duration::ZERO) => linger, set_linger;
 }
 
-impl AsRawFd for TcpStream {
-    fn as_raw_fd(&self) -> RawFd {
-        self.io.as_fd().as_raw_fd()
-    }
-}
+descriptor_impls!(TcpStream, net::TcpStream);
+read_methods!(TcpStream, with_ends);
+write_methods!(TcpStream, with_ends);
+ready_method!(TcpStream, with_ends);
+peek_method!(TcpStream, with_ends);
+try_io_methods!(TcpStream);
 
-impl fmt::Debug for TcpStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.io.fmt(f)
+impl AsRef<TcpStream> for TcpStream {
+    fn as_ref(&self) -> &TcpStream {
+        self
     }
 }
