@@ -28,6 +28,7 @@ pub use self::addr::{ToSocketAddrs, lookup_host};
 pub use self::message::RecvMsg;
 pub use self::tcp::{TcpListener, TcpSocket, TcpStream};
 pub use self::udp::UdpSocket;
+
 pub use self::unix::{
     UnixDatagram, UnixListener, UnixSeqPacket, UnixSeqPacketListener, UnixStream,
 };
@@ -38,5 +39,5 @@ mod halves;
 mod message;
 mod options;
 pub mod tcp;
-mod udp;
+pub(crate) mod udp;
 pub mod unix;

@@ -15,22 +15,46 @@ use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use bytes::BufMut;
+
 use crate::net::unix::pipe;
 use crate::net::{TcpStream, UnixStream, tcp, unix};
 
-/// Reads into the unfilled part of `buf` with a native read, which says how much it wrote.
-fn fill(
+mod sockets;
+
+/// Reads into the unfilled part of `buf` with a native read, which says how much it wrote, and gives
+/// on what else it says.
+fn fill<R>(
     buf: &mut ReadBuf<'_>,
-    read: impl FnOnce(&mut [MaybeUninit<u8>]) -> Poll<io::Result<usize>>,
-) -> Poll<io::Result<()>> {
+    read: impl FnOnce(&mut [MaybeUninit<u8>]) -> Poll<io::Result<(usize, R)>>,
+) -> Poll<io::Result<R>> {
     // SAFETY: a native read only writes initialised bytes, so that nothing in the unfilled part
     // that was initialised before becomes uninitialised.
     let unfilled = unsafe { buf.unfilled_mut() };
-    let filled = ready!(read(unfilled))?;
+    let (filled, rest) = ready!(read(unfilled))?;
     // SAFETY: the native read has initialised this many bytes at the start of the unfilled part.
     unsafe { buf.assume_init(filled) };
     buf.advance(filled);
-    Poll::Ready(Ok(()))
+    Poll::Ready(Ok(rest))
+}
+
+/// Reads into the free part of `buf` with a native read, which says how much it wrote, and gives on
+/// what it says.
+fn put<B: BufMut, R>(
+    buf: &mut B,
+    read: impl FnOnce(&mut [MaybeUninit<u8>]) -> io::Result<(usize, R)>,
+) -> io::Result<(usize, R)> {
+    // SAFETY: a native read only writes initialised bytes.
+    let free = unsafe { buf.chunk_mut().as_uninit_slice_mut() };
+    let (len, rest) = read(free)?;
+    // SAFETY: the native read has initialised this many bytes at the start of the free part.
+    unsafe { buf.advance_mut(len) };
+    Ok((len, rest))
+}
+
+/// A native read that says nothing but how much it wrote.
+fn plain(read: Poll<io::Result<usize>>) -> Poll<io::Result<(usize, ())>> {
+    read.map_ok(|len| (len, ()))
 }
 
 macro_rules! implement_read {
@@ -41,7 +65,7 @@ macro_rules! implement_read {
                 cx: &mut Context<'_>,
                 buf: &mut ReadBuf<'_>,
             ) -> Poll<io::Result<()>> {
-                fill(buf, |unfilled| self.poll_read_uninit(cx, unfilled))
+                fill(buf, |unfilled| plain(self.poll_read_uninit(cx, unfilled)))
             }
         }
     )*};

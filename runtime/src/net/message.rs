@@ -162,7 +162,6 @@ macro_rules! message_methods {
             #[doc = $example!(
                 "let nothing = far.try_recv(&mut [0; 8]);"
                 "assert_eq!(nothing.unwrap_err().kind(), std::io::ErrorKind::WouldBlock);"
-                "# drop(near);"
             )]
             pub fn try_recv(&self, buf: &mut [u8]) -> std::io::Result<usize> {
                 self.registration().try_recv(buf)
@@ -221,7 +220,6 @@ macro_rules! message_methods {
             #[doc = $example!(
                 "let nothing = far.try_peek(&mut [0; 8]);"
                 "assert_eq!(nothing.unwrap_err().kind(), std::io::ErrorKind::WouldBlock);"
-                "# drop(near);"
             )]
             pub fn try_peek(&self, buf: &mut [u8]) -> std::io::Result<usize> {
                 self.registration().try_peek(buf)

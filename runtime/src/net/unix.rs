@@ -51,10 +51,16 @@ fn raw(address: &SocketAddr) -> io::Result<SockAddr> {
     SockAddr::unix(Path::new(std::ffi::OsStr::from_bytes(&path)))
 }
 
-/// An address of a socket that is a Unix socket.
-fn unix_address(address: &SockAddr) -> io::Result<SocketAddr> {
-    let address = address.as_unix();
-    address.ok_or_else(|| io::Error::other("the peer is no Unix socket"))
+/// The address of a socket that is a Unix socket, maybe one without a name.
+pub(crate) fn unix_address(address: &SockAddr) -> io::Result<SocketAddr> {
+    if let Some(address) = address.as_unix() {
+        return Ok(address);
+    }
+    // The sender of a datagram may have no address at all.
+    if address.len() != 0 && !address.is_unnamed() {
+        return Err(io::Error::other("the peer is no Unix socket"));
+    }
+    SocketAddr::from_pathname("")
 }
 
 /// A socket of a kind, non-blocking from birth.

@@ -209,7 +209,8 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if there is none, or it was read already;
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if there is none, if it was taken already, or if
+    /// the stream was read past it, which throws it away;
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if it has been announced but is not here yet; else
     /// the error of `recv`.
     ///

@@ -21,9 +21,9 @@ use std::os::fd::AsFd;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UCred {
-    pid: Option<libc::pid_t>,
-    uid: libc::uid_t,
-    gid: libc::gid_t,
+    pid: Option<i32>,
+    uid: u32,
+    gid: u32,
 }
 
 impl UCred {
@@ -37,17 +37,17 @@ impl UCred {
     }
 
     /// Its user.
-    pub fn uid(&self) -> libc::uid_t {
+    pub fn uid(&self) -> u32 {
         self.uid
     }
 
     /// Its group.
-    pub fn gid(&self) -> libc::gid_t {
+    pub fn gid(&self) -> u32 {
         self.gid
     }
 
     /// Its process, unless that is in no namespace that this process can see.
-    pub fn pid(&self) -> Option<libc::pid_t> {
+    pub fn pid(&self) -> Option<i32> {
         self.pid
     }
 }
