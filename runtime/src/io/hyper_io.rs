@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 
-use crate::net::{TcpStream, tcp};
+use crate::net::{TcpStream, UnixStream, tcp, unix};
 
 macro_rules! implement_read {
     ($($type:ty),* $(,)?) => {$(
@@ -72,4 +72,6 @@ macro_rules! implement_write {
 }
 
 implement_read!(TcpStream, tcp::OwnedReadHalf);
+implement_read!(UnixStream, unix::OwnedReadHalf);
 implement_write!(TcpStream, tcp::OwnedWriteHalf);
+implement_write!(UnixStream, unix::OwnedWriteHalf);
