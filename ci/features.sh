@@ -25,7 +25,7 @@ for feature in ${features//,/ }; do
 done
 echo "rt: tokio with [$features]"
 
-if tree -p rt --no-default-features | grep -E '^(tokio|futures)'; then
+if tree -p rt --no-default-features | grep -E '^(tokio|futures|tracing)'; then
     fail "rt without features should have nothing of tokio or futures"
 fi
 echo "rt without features: no tokio"

@@ -254,7 +254,7 @@ impl Builder {
     }
 
     /// Told of each stall on the IO pool, while it lasts. It runs on the reactor thread, so it must
-    /// be quick.
+    /// be quick. With the feature `tracing` the first stall from each place is also a warning.
     ///
     /// # Examples
     ///
@@ -342,6 +342,11 @@ impl Builder {
             on_stall: self.on_stall.clone(),
             shuffle: self.seed.is_some(),
             ..self.config("io", workers, &hooks)
+        };
+        #[cfg(feature = "tracing")]
+        let io = Config {
+            on_stall: Some(crate::stalls::reported(io.on_stall)),
+            ..io
         };
         // A wheel a worker and one for other threads; a buffer a place and one for the reactor.
         let reactor = Reactor::with_clock(workers + 1, self.reactor_clock())?;

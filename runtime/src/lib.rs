@@ -50,6 +50,7 @@
 //! |---|---|---|
 //! | `tokio-io` | yes | `tokio::io::{AsyncRead, AsyncWrite}` on the I/O types, and [`io`]'s re-exports; traits and adapters only, no runtime of tokio |
 //! | `futures-io` | yes | `futures_io::{AsyncRead, AsyncWrite}` on the I/O types and on references to them |
+//! | `tracing` | no | a warning, target `rt::stall`, for the first stall from each place: task id, place, how long so far, worker, pool |
 //! | `hyper` | no | `hyper::rt::{Read, Write}` on the I/O types, and `rt::hyper::{Executor, Timer}` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -79,6 +80,8 @@ mod run_on;
 pub mod runtime;
 pub mod signal;
 mod spawn;
+#[cfg(feature = "tracing")]
+mod stalls;
 mod sys;
 pub mod task;
 pub mod time;

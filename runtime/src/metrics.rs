@@ -23,6 +23,8 @@ pub struct RuntimeMetrics {
     pub injected: usize,
     /// How often a spare worker was called in for a stuck one, on both pools.
     pub spare_workers_started: u64,
+    /// How many polls on the IO pool lasted longer than the stall threshold.
+    pub stalls: u64,
     /// The IO pool's workers, and after them the spares that have served.
     pub io_workers: Vec<WorkerMetrics>,
     /// The CPU pool's workers; empty while that pool has not started.
@@ -64,6 +66,7 @@ impl RuntimeMetrics {
             spawned_tasks: io.spawned_tasks() + cpu.map_or(0, Pool::spawned_tasks),
             injected: io.injected() + cpu.map_or(0, Pool::injected),
             spare_workers_started: io.spares_called() + cpu.map_or(0, Pool::spares_called),
+            stalls: io.worker_metrics().iter().map(|worker| worker.stalls).sum(),
             io_workers,
             cpu_workers: cpu.map_or_else(Vec::new, Pool::worker_metrics),
             blocking_threads: blocking.threads,

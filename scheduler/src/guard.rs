@@ -14,7 +14,7 @@ use crate::crew::Crew;
 use crate::parking::{TICK, Watch};
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
-use crate::task::contain_all;
+use crate::task::{Id, contain_all};
 
 /// How long the guard naps while all workers seem to be stuck.
 const SHORT_TICK: Duration = Duration::from_millis(1);
@@ -29,12 +29,16 @@ const LINGER: Duration = Duration::from_millis(200);
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stall {
+    /// The task.
+    pub id: Id,
     /// Where the task was spawned.
     pub location: &'static Location<'static>,
     /// How long the poll has lasted when it was noticed; it goes on.
     pub elapsed: Duration,
     /// The index of the worker among the workers of its pool.
     pub worker: usize,
+    /// The pool: the middle part of its threads' names.
+    pub pool: &'static str,
 }
 
 /// What the guard saw of one worker.
@@ -192,11 +196,13 @@ fn tell(crew: &Crew, worker: usize, elapsed: Duration) {
         return;
     }
     remote.stats.stalls.add(1);
-    if let (Some(on_stall), Some(location)) = (&crew.config.on_stall, remote.running()) {
+    if let (Some(on_stall), Some((id, location))) = (&crew.config.on_stall, remote.running()) {
         let stall = Stall {
+            id,
             location,
             elapsed,
             worker,
+            pool: crew.config.kind,
         };
         contain_all(|| on_stall.call(&stall));
     }

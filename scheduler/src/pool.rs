@@ -38,11 +38,11 @@ use crate::hooks::{self, Hook, Hooks};
 use crate::parking::Parking;
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{Relaxed, SeqCst};
-use crate::primitive::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, fence};
+use crate::primitive::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, fence};
 use crate::rng::Rng;
 use crate::slot::Slot;
 use crate::stats::{Stats, WorkerMetrics};
-use crate::task::{self, JoinHandle, Keeper, Place, Runnable, Schedule};
+use crate::task::{self, Id, JoinHandle, Keeper, Place, Runnable, Schedule};
 use crate::view::Views;
 use crate::worker::Local;
 
@@ -89,7 +89,8 @@ impl OnStall {
         OnStall(Arc::new(f))
     }
 
-    pub(crate) fn call(&self, stall: &Stall) {
+    /// Calls it.
+    pub fn call(&self, stall: &Stall) {
         (self.0)(stall);
     }
 }
@@ -149,6 +150,8 @@ pub(crate) struct Remote {
     ///
     /// ORDERING: Relaxed, as for all that follows: hints for the guard, each whole in itself.
     running: AtomicPtr<Location<'static>>,
+    /// Its id; 0 before the first.
+    running_id: AtomicU64,
     /// A thread serves this place.
     seated: AtomicBool,
     /// The worker blocks and has said so.
@@ -166,6 +169,7 @@ impl Remote {
         Remote {
             slot: Slot::new(),
             running: AtomicPtr::new(ptr::null_mut()),
+            running_id: AtomicU64::new(0),
             seated: AtomicBool::new(false),
             in_place: AtomicBool::new(false),
             stealers: [queues[0].stealer(), queues[1].stealer()],
@@ -174,16 +178,21 @@ impl Remote {
         }
     }
 
-    /// Says where the task that is about to run was spawned.
+    /// Says which task is about to run.
     #[inline]
     pub(crate) fn runs(&self, task: &Runnable) {
         self.running
             .store(ptr::from_ref(task.location()).cast_mut(), Relaxed);
+        self.running_id.store(task.id().number(), Relaxed);
     }
 
-    pub(crate) fn running(&self) -> Option<&'static Location<'static>> {
+    /// The task that runs, and where it was spawned. Two looks: while tasks change, they may be of
+    /// two tasks.
+    pub(crate) fn running(&self) -> Option<(Id, &'static Location<'static>)> {
+        let id = Id::from_number(self.running_id.load(Relaxed))?;
         // SAFETY: null, or a pointer made from a `&'static Location` by `runs`.
-        unsafe { self.running.load(Relaxed).cast_const().as_ref() }
+        let location = unsafe { self.running.load(Relaxed).cast_const().as_ref() }?;
+        Some((id, location))
     }
 
     pub(crate) fn seat(&self, seated: bool) {

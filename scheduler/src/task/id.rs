@@ -36,6 +36,17 @@ impl Id {
         });
         Id(NonZeroU64::new(id).expect("ids start at 1"))
     }
+
+    /// The number, for a place where only numbers fit.
+    #[inline]
+    pub(crate) fn number(self) -> u64 {
+        self.0.get()
+    }
+
+    /// What [`number`](Id::number) gave; `None` for 0.
+    pub(crate) fn from_number(number: u64) -> Option<Self> {
+        NonZeroU64::new(number).map(Id)
+    }
 }
 
 impl fmt::Display for Id {

@@ -50,6 +50,11 @@ impl Runnable {
         self.0.header().state.is_complete()
     }
 
+    #[inline]
+    pub(crate) fn id(&self) -> Id {
+        self.0.header().id
+    }
+
     /// Where the task was spawned.
     #[inline]
     pub(crate) fn location(&self) -> &'static Location<'static> {

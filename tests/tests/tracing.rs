@@ -1,0 +1,118 @@
+//! What the feature `tracing` tells.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, mpsc};
+
+use rt::Runtime;
+use rt::runtime::Stall;
+use rt::task::JoinHandle;
+use rt_tests::{Flavour, alone};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+/// Keeps the fields of the events about stalls.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<Fields>>>);
+
+#[derive(Clone, Default)]
+struct Fields(Vec<(&'static str, String)>);
+
+impl Fields {
+    fn get(&self, name: &str) -> &str {
+        let field = self.0.iter().find(|field| field.0 == name);
+        &field.unwrap_or_else(|| panic!("no field {name}")).1
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.push((field.name(), format!("{value:?}")));
+    }
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "rt::stall"
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        assert_eq!(*event.metadata().level(), Level::WARN);
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        self.0.lock().unwrap().push(fields);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// Three stalls from one place and one from another: all are counted, and told of to the hook; the
+/// log has one line for each place.
+#[test]
+fn a_stall_is_a_warning_once_a_place() {
+    alone(|| {
+        let log = Log::default();
+        tracing::subscriber::set_global_default(log.clone()).unwrap();
+        let (hook, hooked) = mpsc::channel();
+        let hook = Mutex::new(hook);
+        let runtime = Flavour::Workers(2)
+            .builder()
+            .on_stall(move |stall| hook.lock().unwrap().send(stall.clone()).unwrap())
+            .build()
+            .unwrap();
+        // The stall from a line that comes next: others may stall on a busy machine.
+        let from = |line: u32| -> Stall {
+            let here =
+                |stall: &Stall| stall.location.file() == file!() && stall.location.line() == line;
+            hooked.iter().find(here).unwrap()
+        };
+        let lines = |of: u32| {
+            let log = log.0.lock().unwrap();
+            let place = format!("{}:{of}:", file!());
+            let here = |fields: &&Fields| fields.get("task.location").starts_with(&place);
+            log.iter().filter(here).cloned().collect::<Vec<_>>()
+        };
+        for _ in 0..3 {
+            let line = line!() + 1;
+            let (release, task) = stuck(&runtime);
+            let stall = from(line);
+            assert_eq!((stall.id, stall.pool), (task.id(), "io"));
+            assert_eq!(lines(line).len(), 1);
+            drop(release);
+            runtime.block_on(task).unwrap();
+        }
+        let line = line!() + 1;
+        let (release, task) = stuck(&runtime);
+        let stall = from(line);
+        let told = lines(line);
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].get("task.id"), stall.id.to_string());
+        assert_eq!(told[0].get("elapsed"), format!("{:?}", stall.elapsed));
+        assert_eq!(told[0].get("worker"), stall.worker.to_string());
+        assert!(told[0].get("pool").contains("io"));
+        assert!(told[0].get("message").contains("worker"));
+        assert!(runtime.metrics().stalls >= 4);
+        drop(release);
+        runtime.block_on(task).unwrap();
+    });
+}
+
+/// A task that keeps its worker until the sender goes.
+#[track_caller]
+fn stuck(runtime: &Runtime) -> (mpsc::Sender<()>, JoinHandle<()>) {
+    let (release, hold) = mpsc::channel();
+    let task = runtime.spawn(async move {
+        let _ = hold.recv();
+    });
+    (release, task)
+}
