@@ -15,6 +15,7 @@ use crate::cpus;
 use crate::driver::ReactorDriver;
 use crate::handle::{Handle, Inner, IoPool};
 use crate::lazy_pool::LazyPool;
+use crate::priority::{self, Granted};
 use crate::runtime::Runtime;
 use crate::time::Clock;
 
@@ -40,6 +41,7 @@ pub struct Builder {
     thread_keep_alive: Duration,
     thread_name: String,
     thread_stack_size: Option<usize>,
+    cpu_nice: Option<i8>,
     hooks: Hooks,
     event_interval: u32,
     global_queue_interval: Option<u32>,
@@ -61,6 +63,7 @@ impl Builder {
             thread_keep_alive: Duration::from_secs(10),
             thread_name: "rt".to_owned(),
             thread_stack_size: None,
+            cpu_nice: None,
             hooks: Hooks::default(),
             event_interval: 61,
             global_queue_interval: None,
@@ -112,6 +115,28 @@ impl Builder {
     /// Bytes of stack of each thread. Default: `std`'s.
     pub fn thread_stack_size(mut self, bytes: usize) -> Self {
         self.thread_stack_size = Some(bytes);
+        self
+    }
+
+    /// The nice value of the CPU pool's threads, from -20, which goes first, to 19. Default: the
+    /// process's own.
+    ///
+    /// With a higher value than the process's, requests go first and computing takes what they leave: on
+    /// a machine that is busy with requests, next to nothing. The default shares the CPUs fairly between the
+    /// pools, in slices that are short, so that a socket hardly ever waits for a computation. A lower value
+    /// needs a privilege. Where the operating system refuses it, the process's own value stays;
+    /// [`RuntimeMetrics::cpu_nice`](crate::RuntimeMetrics::cpu_nice) tells which it is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::builder().cpu_nice(10).build()?;
+    /// let name = runtime.spawn_on(rt::Dispatcher::Cpu, async { "in the background" });
+    /// assert_eq!(runtime.block_on(name).unwrap(), "in the background");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn cpu_nice(mut self, nice: i8) -> Self {
+        self.cpu_nice = Some(nice);
         self
     }
 
@@ -320,6 +345,12 @@ impl Builder {
                     .to_owned(),
             ));
         }
+        if self
+            .cpu_nice
+            .is_some_and(|nice| !(-20..=19).contains(&nice))
+        {
+            return Err(invalid("`cpu_nice` must be from -20 to 19".to_owned()));
+        }
         if self.thread_name.contains('\0') {
             return Err(invalid(
                 "`thread_name` must not contain a NUL byte".to_owned(),
@@ -335,13 +366,18 @@ impl Builder {
         } else {
             self.io_threads.unwrap_or(cpus)
         };
-        let hooks = home.hooks(&self.hooks);
+        let granted = Granted::default();
+        let (io_granted, cpu_granted) = (granted.clone(), granted.clone());
+        let cpu_nice = self.cpu_nice;
+        let hooks = home.hooks(&self.hooks, priority::begin_blocking);
+        let io_hooks = home.hooks(&self.hooks, move || io_granted.begin_io());
+        let cpu_hooks = home.hooks(&self.hooks, move || cpu_granted.begin_cpu(cpu_nice));
 
         let io = Config {
             stall_threshold: self.stall_threshold,
             on_stall: self.on_stall.clone(),
             shuffle: self.seed.is_some(),
-            ..self.config("io", workers, &hooks)
+            ..self.config("io", workers, &io_hooks)
         };
         #[cfg(feature = "tracing")]
         let io = Config {
@@ -357,7 +393,7 @@ impl Builder {
         } else {
             IoPool::Threads(Pool::start(io, Some(driver))?)
         };
-        let cpu = LazyPool::new(self.config("cpu", self.cpu_threads.unwrap_or(cpus), &hooks));
+        let cpu = LazyPool::new(self.config("cpu", self.cpu_threads.unwrap_or(cpus), &cpu_hooks));
         if !self.current_thread {
             cpu.start()?;
         }
@@ -372,6 +408,7 @@ impl Builder {
             io,
             cpu,
             blocking,
+            granted,
             reactor,
         }))
     }
@@ -414,11 +451,12 @@ fn invalid(message: String) -> io::Error {
 struct Home(Arc<OnceLock<Weak<Inner>>>);
 
 impl Home {
-    /// The user's hooks, with the runtime made current before the first one.
-    fn hooks(&self, user: &Hooks) -> Hooks {
+    /// The user's hooks, with the runtime made current before the first one, and `begin` called.
+    fn hooks(&self, user: &Hooks, begin: impl Fn() + Send + Sync + 'static) -> Hooks {
         let home = self.clone();
         let on_start = user.on_thread_start.clone();
         let start: Hook = Arc::new(move || {
+            begin();
             if let Some(inner) = home.0.wait().upgrade() {
                 context::adopt_thread(Handle { inner });
             }
@@ -460,6 +498,7 @@ impl fmt::Debug for Builder {
             .field("thread_keep_alive", &self.thread_keep_alive)
             .field("thread_name", &self.thread_name)
             .field("thread_stack_size", &self.thread_stack_size)
+            .field("cpu_nice", &self.cpu_nice)
             .field("hooks", &self.hooks)
             .field("event_interval", &self.event_interval)
             .field("global_queue_interval", &self.global_queue_interval)

@@ -28,10 +28,10 @@ use crate::handle::Inner;
 ///
 /// The two pools have as many workers each as the process may use CPUs, so either can use the whole
 /// machine while the other is idle. When both are busy the operating system shares the CPUs between
-/// them, and the IO pool goes first: a worker of it waits for no computation to end, however many of
-/// them there are. So a task that computes on the CPU pool costs the others throughput at most; on the
-/// IO pool it keeps its neighbours waiting until a [guard](crate::runtime::Builder::stall_threshold)
-/// steps in, milliseconds later.
+/// them fairly, in short slices where the kernel has such (since Linux 6.12), so that a socket hardly
+/// ever waits for a computation to end. [`cpu_nice`](crate::runtime::Builder::cpu_nice) shifts the shares. So
+/// a task that computes on the CPU pool costs the others throughput at most; on the IO pool it keeps its
+/// neighbours waiting until a [guard](crate::runtime::Builder::stall_threshold) steps in, milliseconds later.
 ///
 /// Moving work costs a task and two wake-ups, some tens of microseconds on a machine that is idle:
 /// work that is shorter than that is better done in place. A task of the CPU pool may also wait for

@@ -13,6 +13,7 @@ use crate::context::{self, EnterGuard};
 use crate::dispatcher::Dispatcher;
 use crate::lazy_pool::LazyPool;
 use crate::metrics::RuntimeMetrics;
+use crate::priority::Granted;
 
 /// Futures larger than this are boxed before they travel through further calls, so that a large one
 /// costs its stack space once.
@@ -46,6 +47,7 @@ pub(crate) struct Inner {
     pub(crate) io: IoPool,
     pub(crate) cpu: LazyPool,
     pub(crate) blocking: Blocking,
+    pub(crate) granted: Granted,
     pub(crate) reactor: Arc<Reactor>,
 }
 

@@ -75,6 +75,7 @@ mod lazy_pool;
 pub mod macros_support;
 mod metrics;
 pub mod net;
+mod priority;
 mod quiet;
 mod run_on;
 pub mod runtime;

@@ -1,5 +1,7 @@
 //! The runtime's counters.
 
+use std::time::Duration;
+
 use rt_scheduler::{LaneMetrics, Pool, WorkerMetrics};
 
 use crate::handle::Inner;
@@ -29,6 +31,13 @@ pub struct RuntimeMetrics {
     pub io_workers: Vec<WorkerMetrics>,
     /// The CPU pool's workers; empty while that pool has not started.
     pub cpu_workers: Vec<WorkerMetrics>,
+    /// The nice value of the CPU pool's threads; `None` while that pool has not started.
+    pub cpu_nice: Option<i8>,
+    /// The slices that the CPU pool's threads run in; `None` where the kernel has one length for all.
+    pub cpu_slice: Option<Duration>,
+    /// The slices that the IO pool's threads run in; `None` as above, and on a current-thread runtime,
+    /// which leaves its caller's thread as it is.
+    pub io_slice: Option<Duration>,
     /// Threads for blocking calls.
     pub blocking_threads: usize,
     /// Those of them that wait for a job.
@@ -59,6 +68,7 @@ impl RuntimeMetrics {
         let cpu = inner.cpu.started();
         let io_workers = io.worker_metrics();
         let blocking = inner.blocking.metrics();
+        let granted = inner.granted.read();
         RuntimeMetrics {
             io_threads: io.workers(),
             cpu_threads: inner.cpu.workers(),
@@ -69,6 +79,9 @@ impl RuntimeMetrics {
             stalls: io.worker_metrics().iter().map(|worker| worker.stalls).sum(),
             io_workers,
             cpu_workers: cpu.map_or_else(Vec::new, Pool::worker_metrics),
+            cpu_nice: granted.cpu_nice,
+            cpu_slice: granted.cpu_slice,
+            io_slice: granted.io_slice,
             blocking_threads: blocking.threads,
             idle_blocking_threads: blocking.idle,
             blocking_queue_depth: blocking.user.queued

@@ -9,6 +9,7 @@ use std::io;
 
 use libc::c_int;
 
+pub(crate) mod priority;
 pub(crate) mod signal;
 
 /// The result of a call that returns -1 on failure.

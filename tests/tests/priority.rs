@@ -1,0 +1,85 @@
+//! How the kernel is told to weigh the pools' threads.
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use rt::{Dispatcher, Runtime};
+use rt_tests::{FLAVOURS, Watchdog, everywhere};
+
+/// The nice value of the calling thread.
+fn nice() -> i8 {
+    let stat = fs::read_to_string("/proc/thread-self/stat").unwrap();
+    // The name may hold anything, but ends at the last bracket; the state follows.
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    fields.split_whitespace().nth(16).unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_pools_are_equals_unless_told_otherwise() {
+    let own = nice();
+    everywhere(|runtime| {
+        let cpu = runtime.spawn_on(Dispatcher::Cpu, async { nice() });
+        assert_eq!(runtime.block_on(cpu).unwrap(), own);
+        let io = runtime.spawn(async { nice() });
+        assert_eq!(runtime.block_on(io).unwrap(), own);
+        assert_eq!(runtime.metrics().cpu_nice, Some(own));
+    });
+}
+
+#[test]
+fn the_cpu_pools_threads_can_be_told_to_give_way() {
+    let own = nice();
+    let lower = own.saturating_add(3).min(19);
+    for flavour in FLAVOURS {
+        let _watchdog = Watchdog::new();
+        let runtime = flavour.builder().cpu_nice(lower).build().unwrap();
+        let cpu = runtime.spawn_on(Dispatcher::Cpu, async {
+            // A spare that is called in is one of them.
+            rt::block_in_place(|| {});
+            nice()
+        });
+        assert_eq!(runtime.block_on(cpu).unwrap(), lower);
+        assert_eq!(runtime.metrics().cpu_nice, Some(lower));
+        let io = runtime.spawn(async { nice() });
+        assert_eq!(runtime.block_on(io).unwrap(), own);
+        assert_eq!(runtime.block_on(runtime.spawn_blocking(nice)).unwrap(), own);
+        assert_eq!(nice(), own);
+    }
+}
+
+#[test]
+fn what_is_refused_is_done_without_and_told() {
+    let _watchdog = Watchdog::new();
+    let own = nice();
+    // Granted to the privileged only; the runtime works for everybody.
+    let runtime = Runtime::builder()
+        .io_threads(1)
+        .cpu_nice(-5)
+        .build()
+        .unwrap();
+    let got = runtime.spawn_on(Dispatcher::Cpu, async { nice() });
+    let got = runtime.block_on(got).unwrap();
+    assert!(got == -5 || got == own, "{got}");
+    assert_eq!(runtime.metrics().cpu_nice, Some(got));
+}
+
+#[test]
+fn slices_are_told_if_there_are_any() {
+    everywhere(|runtime| {
+        let here = runtime.spawn_on(Dispatcher::Cpu, async {});
+        runtime.block_on(here).unwrap();
+        let metrics = runtime.metrics();
+        for slice in [metrics.cpu_slice, metrics.io_slice].into_iter().flatten() {
+            assert!(slice > Duration::ZERO);
+        }
+    });
+}
+
+#[test]
+fn values_that_do_not_exist_are_refused() {
+    for nice in [i8::MIN, -21, 20, i8::MAX] {
+        let error = Runtime::builder().cpu_nice(nice).build().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    }
+}
