@@ -13,8 +13,9 @@
 //! Whatever is in 3 or 5 can be stolen. A task in the slot, and a lone task that has yielded, are
 //! left to their worker: they run next, and moving them would cost more than they do.
 //!
-//! A worker that is [`shuffled`](Local::shuffled) has no use for the slot: it takes one of the first
-//! tasks of its queue, as its seed has it. What it passes over goes to the back.
+//! A worker that is [`shuffled`](Local::shuffled) has one queue for all, without the slot and without a
+//! place for tasks that have yielded: it takes one of the first tasks, as its seed has it. What it
+//! passes over goes to the back.
 //!
 //! # Waking others
 //!
@@ -259,7 +260,7 @@ impl Local {
                 return;
             };
             // Nobody is woken for it: this worker runs it as soon as it has nothing better.
-            if !yielding {
+            if !yielding || self.order.is_some() {
                 return self.queue().push(again);
             }
             if !self.is_alone() {

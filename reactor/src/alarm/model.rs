@@ -90,6 +90,30 @@ fn a_timer_made_in_another_wheel_during_two_fires_is_armed_for() {
     });
 }
 
+/// A leader that has armed the alarm sleeps in the kernel, while a timer with an earlier deadline is
+/// made: the kernel wakes the leader for it, though nobody else does.
+#[test]
+fn a_leader_that_goes_to_sleep_wakes_for_an_earlier_timer() {
+    loom::model(|| {
+        let timers = timers(2);
+        let _late = insert(&timers, 0, at(90_000));
+        timers.alarm().clock().advance_to(at(20_000));
+        let leader = {
+            let timers = Arc::clone(&timers);
+            // An alarm that went off for nothing; then it blocks.
+            thread::spawn(move || timers.fire(&mut Vec::new()))
+        };
+        let (early, probe) = insert(&timers, 1, at(30_000));
+        assert_eq!(leader.join().unwrap(), 0);
+        // All is quiet, and the kernel does what it was told last.
+        let kernel = timers.alarm().timer.as_ref().unwrap().at_ns();
+        timers.alarm().clock().advance_to(at(kernel));
+        assert_eq!(timers.fire(&mut Vec::new()), 1, "the leader slept past it");
+        assert!(early.is_elapsed());
+        assert_eq!((probe.wakes(), kernel), (1, 30_000));
+    });
+}
+
 /// A timer is made while a paused clock is let go: the kernel is told, by the one or the other.
 #[test]
 fn a_timer_made_as_the_clock_is_resumed_is_armed_for() {

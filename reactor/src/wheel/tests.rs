@@ -133,9 +133,10 @@ impl Pair {
             "the wheel follows the time"
         );
         let Some(&(earliest, _)) = self.twin.first() else {
-            assert!(next.is_never());
+            assert!(next.is_never() && self.wheel.earliest().is_never());
             return;
         };
+        assert_eq!(self.wheel.earliest(), earliest);
         assert!(next <= earliest, "the alarm would be late");
         assert!(next > now, "the alarm would go off for nothing for ever");
         assert!(self.alarm.armed() <= earliest);
@@ -200,6 +201,34 @@ fn it_does_what_a_sorted_set_does() {
         let mut pair = Pair::new(start);
         for _ in 0..3_000 {
             step(&mut pair, &mut random);
+        }
+    }
+}
+
+#[test]
+fn deadlines_years_apart_are_met_to_the_nanosecond() {
+    const YEAR: u64 = 365 * 24 * 3_600 * 1_000_000_000;
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for start in starts().filter(|&start| start < 100 * YEAR) {
+        let mut pair = Pair::new(start);
+        for year in 0..400 {
+            let about = start + year * YEAR;
+            for distance in [
+                1,
+                1 + random.any_magnitude(20),
+                1 + random.any_magnitude(52),
+            ] {
+                pair.insert(Deadline::from_nanos(about + distance));
+            }
+        }
+        // From each to the next, as a paused clock goes; and to a moment before it.
+        while let Some(&(next, _)) = pair.twin.first() {
+            let before = Deadline::from_nanos(next.as_nanos() - 1);
+            if before > pair.clock.now() {
+                pair.advance(before);
+            }
+            pair.advance(next);
+            assert!(pair.twin.first().is_none_or(|&(left, _)| left > next));
         }
     }
 }
