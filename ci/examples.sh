@@ -54,6 +54,13 @@ timeout 60 "$bin/tour" > "$work/tour" || fail "tour failed"
 [[ $(grep -c 'nothing is left to do' "$work/tour") == 2 ]] || fail "tour did not come to its ends"
 echo "tour: both acts ended"
 
+timeout 60 "$bin/seeds" > "$work/seeds" || fail "seeds failed"
+wrong=$(grep -oP '^seed \K[0-9]+' "$work/seeds") || fail "seeds found no race"
+timeout 60 "$bin/seeds" "$wrong" > "$work/replay" || fail "seeds failed to replay"
+diff <(tail -n +2 "$work/seeds") "$work/replay" > /dev/null || fail "seeds replayed another run"
+grep -q '^wrong' "$work/replay" || fail "seeds replayed a run without the race"
+echo "seeds: found a race, and replayed it from seed $wrong"
+
 start http
 if command -v curl > /dev/null; then
     answer=$(curl -fsS --max-time 10 "http://127.0.0.1:$port/")

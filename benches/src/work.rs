@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 pub mod blocked;
 pub mod chained_spawn;
+pub mod crowd;
 pub mod echo;
 pub mod fan_in;
 pub mod files;
