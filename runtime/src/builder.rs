@@ -19,6 +19,9 @@ use crate::priority::{self, Granted};
 use crate::runtime::Runtime;
 use crate::time::Clock;
 
+/// Polls between two looks at tasks from other threads, where time must not decide it.
+const REPEATABLE_QUEUE_INTERVAL: u32 = 61;
+
 /// Settings of a [`Runtime`] to be.
 ///
 /// # Examples
@@ -429,11 +432,18 @@ impl Builder {
         clock
     }
 
+    /// A run that is to be repeated must not depend on how long its polls take.
+    fn queue_interval(&self) -> Option<u32> {
+        let repeatable = self.current_thread && (self.seed.is_some() || self.start_paused);
+        self.global_queue_interval
+            .or(repeatable.then_some(REPEATABLE_QUEUE_INTERVAL))
+    }
+
     fn config(&self, kind: &'static str, workers: usize, hooks: &Hooks) -> Config {
         Config {
             stack_size: self.thread_stack_size,
             hooks: hooks.clone(),
-            global_queue_interval: self.global_queue_interval,
+            global_queue_interval: self.queue_interval(),
             event_interval: self.event_interval,
             seed: self.seed.unwrap_or(0),
             keep_alive: self.thread_keep_alive,

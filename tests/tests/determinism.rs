@@ -67,6 +67,42 @@ fn another_seed_gives_another_run() {
     assert_eq!(runs.len(), 50);
 }
 
+#[test]
+fn how_long_the_polls_take_changes_nothing() {
+    fn order(seed: Option<u64>, spin: Duration) -> Vec<(u32, u32)> {
+        let builder = match seed {
+            Some(seed) => builder().seed(seed),
+            None => builder(),
+        };
+        let (runtime, order) = (builder.build().unwrap(), Arc::new(Mutex::new(Vec::new())));
+        // From outside, so that they come by another way than what they wake.
+        let tasks: Vec<_> = (0..200)
+            .map(|me| {
+                let order = Arc::clone(&order);
+                runtime.spawn(async move {
+                    for step in 0..5 {
+                        let start = std::time::Instant::now();
+                        while start.elapsed() < spin {}
+                        order.lock().unwrap().push((me, step));
+                        rt::spawn(rt::yield_now()).await.unwrap();
+                    }
+                })
+            })
+            .collect();
+        runtime.block_on(async {
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+        Arc::into_inner(order).unwrap().into_inner().unwrap()
+    }
+    let _watchdog = Watchdog::new();
+    for seed in [None, Some(1), Some(2)] {
+        let quick = order(seed, Duration::ZERO);
+        assert_eq!(quick, order(seed, Duration::from_micros(150)));
+    }
+}
+
 /// Who comes first of three tasks, with nothing but the seed to decide it.
 fn order_of_three(builder: rt::runtime::Builder) -> Vec<u32> {
     let order = Arc::new(Mutex::new(Vec::new()));
