@@ -3,10 +3,12 @@
 use std::fmt;
 use std::future::Future;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rt_reactor::{Reactor, Wheel};
+use rt_scheduler::scope::{Free, Member, rooted};
 use rt_scheduler::{Blocking, CurrentThread, JoinHandle, Lane, Place, Pool};
 
 use crate::context::{self, EnterGuard};
@@ -79,23 +81,25 @@ impl Inner {
         )
     }
 
+    /// Spawns a task, as a child of a scope or as [`Free`].
     #[track_caller]
     #[inline]
-    fn spawn<F>(
+    pub(crate) fn spawn_as<M, F>(
         &self,
+        member: M,
         dispatcher: Dispatcher,
         future: F,
         place: impl Place,
-    ) -> JoinHandle<F::Output>
+    ) -> JoinHandle<M::Value>
     where
+        M: Member<F::Output>,
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        match (dispatcher, &self.io) {
-            (Dispatcher::Io, IoPool::Threads(pool)) => pool.spawn(future, place),
-            (Dispatcher::Io, IoPool::Current(current)) => current.spawn(future, place),
-            (Dispatcher::Cpu, _) => self.cpu.get().spawn(future, place),
-            (Dispatcher::Limited(limited), _) => limited.view(self).spawn(future, place),
+        match dispatcher {
+            Dispatcher::Io => self.io.pool().spawn_as(member, future, place),
+            Dispatcher::Cpu => self.cpu.get().spawn_as(member, future, place),
+            Dispatcher::Limited(limited) => limited.view(self).spawn_as(member, future, place),
         }
     }
 
@@ -230,7 +234,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.inner.spawn(dispatcher, future, place)
+        self.inner.spawn_as(Free, dispatcher, future, place)
     }
 
     /// Spawns a task onto the pool that `dispatcher` names.
@@ -340,6 +344,9 @@ impl Handle {
     #[track_caller]
     pub(crate) fn block_on_here<F: Future>(&self, future: F) -> F::Output {
         let _current = self.enter();
+        // It returns when the scopes that the future leaves behind have ended, too.
+        let mut future = pin!(Some(future));
+        let future = rooted(future.as_mut());
         match &self.inner.io {
             IoPool::Threads(_) => rt_scheduler::block_on(future),
             IoPool::Current(current) => current.block_on(future, context::started_by(&self.inner)),

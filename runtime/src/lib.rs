@@ -40,6 +40,7 @@
 //! | run things at the same time | [`spawn`], [`spawn_on`], [`Dispatcher`], [`spawn_blocking`] |
 //! | run at most so many of them at once | [`Dispatcher::limited`] |
 //! | move a piece of work to another pool | [`run_on`] |
+//! | end things together | [`mod@scope`], [`supervisor`], [`try_scope`], [`shield`], [`CancelToken`] |
 //! | wait for time | [`time`], [`delay`] |
 //! | wait for sockets | [`net`], [`io`] |
 //! | wait for signals | [`signal`] |
@@ -79,6 +80,7 @@ mod priority;
 mod quiet;
 mod run_on;
 pub mod runtime;
+pub mod scope;
 pub mod signal;
 mod spawn;
 #[cfg(feature = "tracing")]
@@ -95,6 +97,9 @@ pub use metrics::RuntimeMetrics;
 pub use rt_macros::{main, test};
 pub use run_on::{RunOn, run_on};
 pub use runtime::{Handle, Runtime};
+pub use scope::{
+    CancelToken, Scope, TryScope, cancelled, is_cancelled, scope, shield, supervisor, try_scope,
+};
 pub use spawn::{block_in_place, spawn, spawn_blocking, spawn_on};
 pub use task::yield_now;
 pub use time::sleep as delay;

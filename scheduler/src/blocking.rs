@@ -23,6 +23,7 @@ use crate::activity::Activity;
 use crate::hooks::{self, Hooks};
 use crate::lanes::{Call, Lane, Lanes};
 use crate::primitive::sync::Arc;
+use crate::scope::{Free, Member};
 use crate::task::{self, JoinHandle, Keeper, Place, Runnable, Schedule};
 
 #[cfg(test)]
@@ -136,10 +137,34 @@ impl Blocking {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        self.spawn_as(Free, lane, job, place)
+    }
+
+    /// As [`spawn`](Blocking::spawn), for a child of a scope, which refuses it once it is closed.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](Blocking::spawn).
+    pub fn spawn_as<M, F, T>(
+        &self,
+        member: M,
+        lane: Lane,
+        job: F,
+        place: impl Place,
+    ) -> JoinHandle<M::Value>
+    where
+        M: Member<T>,
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
         let home = &self.homes[lane as usize];
-        let (handle, task) = task::spawn(Job(Some(job)), home, place);
+        let (handle, task) = task::spawn(member, Job(Some(job)), home, place);
         home.count_spawn_outside();
-        self.shared.push(lane, task);
+        if task.admit::<T, M>() {
+            self.shared.push(lane, task);
+        } else {
+            task.cancel();
+        }
         handle
     }
 

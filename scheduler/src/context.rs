@@ -11,7 +11,7 @@
 use std::cell::Cell;
 use std::ptr;
 
-use crate::task::{self, Runnable, TaskRef};
+use crate::task::{self, Runnable};
 use crate::worker::Local;
 
 thread_local! {
@@ -19,8 +19,6 @@ thread_local! {
     static WORKER: Cell<*const Local> = const { Cell::new(ptr::null()) };
     /// Whether this thread polls tasks or a `block_on` future just now.
     static ENTERED: Cell<bool> = const { Cell::new(false) };
-    /// The task whose code this thread runs just now.
-    static TASK: Cell<*const TaskRef> = const { Cell::new(ptr::null()) };
 }
 
 /// Calls `f` with the worker that this thread runs.
@@ -31,31 +29,6 @@ pub(crate) fn with_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
         // thread alone, and takes it back at the scope's end.
         f(unsafe { worker.get().as_ref() })
     })
-}
-
-/// Calls `f` with the task whose code this thread runs: its poll, or a destructor of what it has.
-#[inline]
-pub(crate) fn with_task<R>(f: impl FnOnce(Option<&TaskRef>) -> R) -> R {
-    // SAFETY: `enter_task` sets the pointer to a reference that outlives its scope, on this thread
-    // alone, and takes it back at the scope's end.
-    f(unsafe { TASK.get().as_ref() })
-}
-
-/// Puts the previous task back, also by a panic.
-struct PreviousTask(*const TaskRef);
-
-impl Drop for PreviousTask {
-    #[inline]
-    fn drop(&mut self) {
-        TASK.set(self.0);
-    }
-}
-
-/// Runs `f` as code of `task`.
-#[inline]
-pub(crate) fn enter_task<R>(task: &TaskRef, f: impl FnOnce() -> R) -> R {
-    let _previous = PreviousTask(TASK.replace(task));
-    f()
 }
 
 /// Queues `task` on this thread's worker, if that belongs to the task's pool; else gives it back.
@@ -123,11 +96,9 @@ pub(crate) fn outside_worker<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The mark of a thread that is inside `block_on` or a worker. What runs there is no code of the
-/// task, if any, that called.
-pub(crate) struct Entered {
-    _task: PreviousTask,
-}
+/// The mark of a thread that is inside `block_on` or a worker.
+#[derive(Debug)]
+pub(crate) struct Entered(());
 
 impl Drop for Entered {
     fn drop(&mut self) {
@@ -142,9 +113,7 @@ pub(crate) fn enter() -> Option<Entered> {
         return None;
     }
     task::open_shelf();
-    Some(Entered {
-        _task: PreviousTask(TASK.replace(ptr::null())),
-    })
+    Some(Entered(()))
 }
 
 /// Whether this thread polls futures just now, so that it must not block.

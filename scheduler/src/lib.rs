@@ -8,8 +8,9 @@
 //! Read in this order: `task.rs` (what is scheduled), `idle.rs` (who sleeps, who searches),
 //! `gate.rs` and `parking.rs` (how they sleep, and who watches for IO), `worker.rs` (where the next
 //! task comes from), `pool.rs` (queues, and shutdown), `crew.rs` and `guard.rs` (threads, spares, and
-//! who watches them), `turns.rs` and `view.rs` (limited views of a pool), `current.rs` (the flavour without threads), `lanes.rs` and `blocking.rs`
-//! (threads for calls that block).
+//! who watches them), `turns.rs` and `view.rs` (limited views of a pool), `current.rs` (the flavour
+//! without threads), `lanes.rs` and `blocking.rs` (threads for calls that block), `scope.rs` (tasks that
+//! end together).
 
 #![cfg_attr(
     loom,
@@ -49,6 +50,7 @@ mod pool;
 mod primitive;
 #[cfg(not(loom))]
 mod rng;
+pub mod scope;
 mod slot;
 #[cfg(not(loom))]
 mod stats;

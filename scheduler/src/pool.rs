@@ -40,6 +40,7 @@ use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{Relaxed, SeqCst};
 use crate::primitive::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, fence};
 use crate::rng::Rng;
+use crate::scope::{Free, Member};
 use crate::slot::Slot;
 use crate::stats::{Stats, WorkerMetrics};
 use crate::task::{self, Id, JoinHandle, Keeper, Place, Runnable, Schedule};
@@ -450,19 +451,30 @@ impl Pool {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        self.spawn_as(Free, future, place)
+    }
+
+    /// As [`spawn`](Pool::spawn), for a child of a scope, which refuses it once it is closed.
+    #[inline]
+    pub fn spawn_as<M, F>(&self, member: M, future: F, place: impl Place) -> JoinHandle<M::Value>
+    where
+        M: Member<F::Output>,
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
         let home = &**self.crew.home;
-        let (handle, task) = task::spawn(future, home, place);
+        let (handle, task) = task::spawn(member, future, home, place);
         context::with_worker(|worker| match worker {
             Some(worker) if worker.home_id() == home.id() => {
                 worker.shard().book.spawned.add(1);
-                if home.is_closed() {
+                if home.is_closed() || !task.admit::<F::Output, M>() {
                     return task.cancel();
                 }
                 worker.push(task);
             }
             _ => {
                 home.count_spawn_outside();
-                if home.is_closed() {
+                if home.is_closed() || !task.admit::<F::Output, M>() {
                     return task.cancel();
                 }
                 self.shared.inject_new(task);

@@ -40,7 +40,8 @@ mod runnable;
 
 #[cfg(not(loom))]
 pub(crate) use {
-    cell::{TaskRef, contain_all},
+    cell::{Header, TaskRef, contain_all, discard},
+    join::Failure,
     memory::{close_shelf, open_shelf, trim_shelf},
     owner::{Keeper, Schedule, Shard},
     runnable::{Runnable, spawn},

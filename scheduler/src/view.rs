@@ -31,6 +31,7 @@ use crate::pool::{Pool, Shared};
 use crate::primitive::sync::atomic::AtomicU64;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 use crate::primitive::sync::{Arc, Mutex};
+use crate::scope::{Free, Member};
 use crate::task::{self, JoinHandle, Keeper, Place, Runnable, Schedule};
 use crate::turns::{Entry, Turns};
 
@@ -77,14 +78,24 @@ impl View {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        self.spawn_as(Free, future, place)
+    }
+
+    /// As [`spawn`](View::spawn), for a child of a scope, which refuses it once it is closed.
+    pub fn spawn_as<M, F>(&self, member: M, future: F, place: impl Place) -> JoinHandle<M::Value>
+    where
+        M: Member<F::Output>,
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
         let passing = Passing {
             future,
             door: Arc::clone(&self.door),
             _home: Arc::clone(&self.home),
         };
-        let (handle, task) = task::spawn(passing, &self.home, place);
+        let (handle, task) = task::spawn(member, passing, &self.home, place);
         self.home.count_spawn_outside();
-        if self.home.is_closed() {
+        if self.home.is_closed() || !task.admit::<F::Output, M>() {
             task.cancel();
         } else {
             self.views.spawned.fetch_add(1, Relaxed);

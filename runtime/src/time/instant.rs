@@ -118,6 +118,11 @@ impl Instant {
         }
     }
 
+    /// The instant of a deadline that is given in nanoseconds.
+    pub(crate) fn from_nanos(nanos: u64) -> Instant {
+        Instant::from_deadline(Deadline::from_nanos(nanos))
+    }
+
     pub(crate) fn to_deadline(self) -> Deadline {
         match self {
             NEVER => Deadline::NEVER,

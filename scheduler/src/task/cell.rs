@@ -6,8 +6,9 @@
 //! a large future costs its stack space once, in debug builds too.
 //!
 //! The future is replaced in place by the output. Which of the two is there follows from the state
-//! word alone (T1 and T3 in `state.rs`): no tag is kept. A name, if the task has one, stands between
-//! the header and the future; a task without one has no byte for it.
+//! word alone (T1 and T3 in `state.rs`): no tag is kept. What ties a child to its scope
+//! (`scope/member.rs`), and a name, if the task has one, stand between the header and the future; a
+//! task without them has no byte for them.
 //!
 //! User code that can run from here (a poll, the drop of a future or of an output, a waker) may
 //! panic: each call is caught, a panic in a poll becomes the output, and every other panic ends
@@ -32,17 +33,17 @@ use super::join::Failure;
 use super::memory;
 use super::owner::{self, Home, Shard};
 use super::place::Name;
-use super::state::{Completed, Pause, Schedule, Start, State};
+use super::state::{Completed, Held, Pause, Schedule, Start, State};
 use super::waker;
 use super::{Id, Runnable};
-use crate::context;
 use crate::primitive::cell::UnsafeCell;
 use crate::primitive::sync::atomic::AtomicPtr;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 use crate::primitive::sync::{Arc, assert_no_lock};
+use crate::scope::{self, Holder, Link, Member, Node};
 
 /// What a finished task leaves for its handle.
-pub(super) type Output<T> = Result<T, Failure>;
+pub(crate) type Output<T> = Result<T, Failure>;
 
 /// The part of a task that does not depend on its future.
 pub(crate) struct Header {
@@ -97,25 +98,26 @@ struct Vtable {
 }
 
 #[repr(C)]
-struct Cell<F: Future, N> {
+struct Cell<F: Future, M: Member<F::Output>, N> {
     header: Header,
+    tie: M::Tie,
     name: N,
-    body: UnsafeCell<Body<F>>,
+    body: UnsafeCell<Body<F, M::Value>>,
 }
 
-union Body<F: Future> {
+union Body<F, T> {
     future: ManuallyDrop<F>,
-    output: ManuallyDrop<Output<F::Output>>,
+    output: ManuallyDrop<Output<T>>,
 }
 
-impl<F: Future, N: Name> Cell<F, N> {
+impl<F: Future, M: Member<F::Output>, N: Name> Cell<F, M, N> {
     const VTABLE: Vtable = Vtable {
-        poll: poll::<F, N>,
-        fail: fail::<F, N>,
-        read_output: read_output::<F, N>,
-        drop_output: drop_output::<F, N>,
-        name: name::<F, N>,
-        free: free::<F, N>,
+        poll: poll::<F, M, N>,
+        fail: fail::<F, M, N>,
+        read_output: read_output::<F, M, N>,
+        drop_output: drop_output::<F, M, N>,
+        name: name::<F, M, N>,
+        free: free::<F, M, N>,
     };
 }
 
@@ -123,19 +125,24 @@ impl<F: Future, N: Name> Cell<F, N> {
 /// the owner list; the others are the caller's to place: handle, first `Runnable`. The caller counts
 /// the task as spawned.
 #[inline]
-pub(super) fn allocate<F: Future, N: Name>(
+pub(super) fn allocate<F: Future, M: Member<F::Output>, N: Name>(
+    member: M,
     future: F,
     home: &Home,
     id: Id,
     location: &'static Location<'static>,
     name: N,
 ) -> NonNull<Header> {
-    let layout = Layout::new::<Cell<F, N>>();
+    let layout = Layout::new::<Cell<F, M, N>>();
     // SAFETY: `allocate` gives memory or does not return; the layout has a size, the header's at least.
-    let cell = unsafe { NonNull::new_unchecked(memory::allocate(layout).cast::<Cell<F, N>>()) };
+    let cell = unsafe { NonNull::new_unchecked(memory::allocate(layout).cast::<Cell<F, M, N>>()) };
     let header = Header {
-        state: State::new(),
-        vtable: &Cell::<F, N>::VTABLE,
+        state: if M::SCOPED {
+            State::new_scoped()
+        } else {
+            State::new()
+        },
+        vtable: &Cell::<F, M, N>::VTABLE,
         links: UnsafeCell::new(Links::default()),
         shard: AtomicPtr::new(ptr::from_ref(home.unlisted()).cast_mut()),
         id,
@@ -147,6 +154,7 @@ pub(super) fn allocate<F: Future, N: Name>(
     // original is never used or dropped again.
     unsafe {
         ptr::addr_of_mut!((*cell.as_ptr()).header).write(header);
+        ptr::addr_of_mut!((*cell.as_ptr()).tie).write(member.scope().into());
         ptr::addr_of_mut!((*cell.as_ptr()).name).write(name);
         let body = ptr::addr_of_mut!((*cell.as_ptr()).body).cast::<F>();
         ptr::copy_nonoverlapping(&raw const *future, body, 1);
@@ -156,36 +164,42 @@ pub(super) fn allocate<F: Future, N: Name>(
 
 /// # Safety
 ///
-/// `header` belongs to a live `Cell<F, N>`.
-unsafe fn body<F: Future, N>(header: NonNull<Header>) -> *mut Body<F> {
+/// `header` belongs to a live `Cell<F, M, N>`.
+unsafe fn body<F: Future, M: Member<F::Output>, N>(
+    header: NonNull<Header>,
+) -> *mut Body<F, M::Value> {
     // SAFETY: by the caller; only the address is taken.
     unsafe {
-        (*header.cast::<Cell<F, N>>().as_ptr())
+        (*header.cast::<Cell<F, M, N>>().as_ptr())
             .body
             .with_mut(|body| body)
     }
 }
 
-unsafe fn poll<F: Future, N>(header: NonNull<Header>) -> Poll<()> {
+unsafe fn poll<F: Future, M: Member<F::Output>, N>(header: NonNull<Header>) -> Poll<()> {
     // SAFETY: the caller holds RUNNING, so the future is there and ours alone (T1); it stays in
     // this allocation until it is dropped, so it is pinned.
-    let future = unsafe { Pin::new_unchecked(&mut *(*body::<F, N>(header)).future) };
+    let future = unsafe { Pin::new_unchecked(&mut *(*body::<F, M, N>(header)).future) };
     let polled = catch_unwind(AssertUnwindSafe(|| {
         waker::with_borrowed(header, |waker| future.poll(&mut Context::from_waker(waker)))
     }));
     let output = match polled {
         Ok(Poll::Pending) => return Poll::Pending,
-        Ok(Poll::Ready(value)) => Ok(value),
+        Ok(Poll::Ready(value)) => M::sort(value).map_err(|error| {
+            // SAFETY: as above.
+            let scope = unsafe { scope_of(&header) };
+            Failure::Error(scope.and_then(|scope| scope.child_erred(error)))
+        }),
         Err(panic) => Err(Failure::Panic(panic)),
     };
     // SAFETY: as above; the future is not touched again.
-    unsafe { replace::<F, N>(header, output) };
+    unsafe { replace::<F, M, N>(header, output) };
     Poll::Ready(())
 }
 
-unsafe fn fail<F: Future, N>(header: NonNull<Header>, failure: Failure) {
+unsafe fn fail<F: Future, M: Member<F::Output>, N>(header: NonNull<Header>, failure: Failure) {
     // SAFETY: the caller holds RUNNING.
-    unsafe { replace::<F, N>(header, Err(failure)) }
+    unsafe { replace::<F, M, N>(header, Err(failure)) }
 }
 
 /// Drops the future and writes the output where it was.
@@ -193,36 +207,60 @@ unsafe fn fail<F: Future, N>(header: NonNull<Header>, failure: Failure) {
 /// # Safety
 ///
 /// The caller holds `RUNNING` and the future is there; afterwards the output is.
-unsafe fn replace<F: Future, N>(header: NonNull<Header>, output: Output<F::Output>) {
+unsafe fn replace<F: Future, M: Member<F::Output>, N>(
+    header: NonNull<Header>,
+    output: Output<M::Value>,
+) {
     // SAFETY: by the caller, the body is ours and holds the future.
-    let dropped = contain(|| unsafe { ManuallyDrop::drop(&mut (*body::<F, N>(header)).future) });
+    let dropped = contain(|| unsafe { ManuallyDrop::drop(&mut (*body::<F, M, N>(header)).future) });
     // A destructor's panic is told only where nothing better is known.
     let (output, untold) = match (output, dropped) {
         (Err(Failure::Cancelled), Err(panic)) => (Err(Failure::Panic(panic)), None),
         (output, dropped) => (output, dropped.err()),
     };
+    let output = match output {
+        // SAFETY: the caller holds RUNNING.
+        Err(failure) if M::SCOPED => Err(match unsafe { scope_of(&header) } {
+            Some(scope) => scope.child_failed(failure),
+            None => failure,
+        }),
+        output => output,
+    };
     // SAFETY: the future is gone (also when its drop panicked), so the place is free.
-    unsafe { (*body::<F, N>(header)).output = ManuallyDrop::new(output) };
+    unsafe { (*body::<F, M, N>(header)).output = ManuallyDrop::new(output) };
     if let Some(panic) = untold {
         // SAFETY: the caller's reference keeps the task alive.
         unhandled(unsafe { header.as_ref() }, panic);
     }
 }
 
-unsafe fn read_output<F: Future, N>(header: NonNull<Header>, place: *mut ()) {
-    // SAFETY: the caller owns the output (T3) and says that `place` has this type.
+/// The scope that the task is a child of.
+///
+/// # Safety
+///
+/// The task is alive, and the caller holds `RUNNING`.
+unsafe fn scope_of(header: &NonNull<Header>) -> Option<&Arc<Node>> {
+    // SAFETY: by the caller; a scoped task has a link.
     unsafe {
-        let output = ManuallyDrop::take(&mut (*body::<F, N>(header)).output);
-        *place.cast::<Poll<Output<F::Output>>>() = Poll::Ready(output);
+        let scoped = header.as_ref().state.is_scoped();
+        scoped.then(|| Link::of(header).node())?
     }
 }
 
-unsafe fn drop_output<F: Future, N>(header: NonNull<Header>) {
+unsafe fn read_output<F: Future, M: Member<F::Output>, N>(header: NonNull<Header>, place: *mut ()) {
+    // SAFETY: the caller owns the output (T3) and says that `place` has this type.
+    unsafe {
+        let output = ManuallyDrop::take(&mut (*body::<F, M, N>(header)).output);
+        *place.cast::<Poll<Output<M::Value>>>() = Poll::Ready(output);
+    }
+}
+
+unsafe fn drop_output<F: Future, M: Member<F::Output>, N>(header: NonNull<Header>) {
     // SAFETY: the caller owns the output (T3) and does not use it again.
-    let output = unsafe { ManuallyDrop::take(&mut (*body::<F, N>(header)).output) };
+    let output = unsafe { ManuallyDrop::take(&mut (*body::<F, M, N>(header)).output) };
     let untold = match output {
         Err(Failure::Panic(panic)) => Some(panic),
-        Err(Failure::Cancelled) => None,
+        Err(_) => None,
         Ok(value) => contain(|| drop(value)).err(),
     };
     if let Some(panic) = untold {
@@ -231,19 +269,22 @@ unsafe fn drop_output<F: Future, N>(header: NonNull<Header>) {
     }
 }
 
-unsafe fn name<F: Future, N: Name>(header: NonNull<Header>) -> Option<NonNull<Arc<str>>> {
+unsafe fn name<F: Future, M: Member<F::Output>, N: Name>(
+    header: NonNull<Header>,
+) -> Option<NonNull<Arc<str>>> {
     // SAFETY: the caller holds a reference, so the memory lives; the name never changes.
-    let name = unsafe { &(*header.cast::<Cell<F, N>>().as_ptr()).name };
+    let name = unsafe { &(*header.cast::<Cell<F, M, N>>().as_ptr()).name };
     name.get().map(NonNull::from)
 }
 
-unsafe fn free<F: Future, N>(header: NonNull<Header>) {
+unsafe fn free<F: Future, M: Member<F::Output>, N>(header: NonNull<Header>) {
     // SAFETY: the count is 0: nobody else has a pointer. The body holds nothing by now: it is
     // freed complete, and its output was read or dropped (T3).
     unsafe {
-        ptr::drop_in_place(&raw mut (*header.cast::<Cell<F, N>>().as_ptr()).name);
+        ptr::drop_in_place(&raw mut (*header.cast::<Cell<F, M, N>>().as_ptr()).name);
+        ptr::drop_in_place(&raw mut (*header.cast::<Cell<F, M, N>>().as_ptr()).tie);
         ptr::drop_in_place(header.as_ptr());
-        memory::free(header.as_ptr().cast(), Layout::new::<Cell<F, N>>());
+        memory::free(header.as_ptr().cast(), Layout::new::<Cell<F, M, N>>());
     }
 }
 
@@ -278,6 +319,7 @@ pub(crate) fn contain_all(f: impl FnOnce()) {
 /// A counted pointer to a task, without a meaning of its own: the types around it say what the
 /// reference is for.
 #[derive(Debug, PartialEq, Eq)]
+#[repr(transparent)]
 pub(crate) struct TaskRef(NonNull<Header>);
 
 // SAFETY: every access to what is behind the header goes through the state word, whose operations
@@ -303,6 +345,26 @@ impl TaskRef {
 
     pub(super) fn as_ptr(&self) -> NonNull<Header> {
         self.0
+    }
+
+    /// A reference that is not counted, for as long as another one is.
+    ///
+    /// # Safety
+    ///
+    /// The task is alive as long as `header` is borrowed.
+    pub(crate) unsafe fn borrow(header: &NonNull<Header>) -> &TaskRef {
+        // SAFETY: `TaskRef` has this one field, and the memory lives by the caller.
+        unsafe { &*ptr::from_ref(header).cast() }
+    }
+
+    /// The scope that the task is a child of.
+    ///
+    /// # Safety
+    ///
+    /// This thread holds `RUNNING`.
+    pub(crate) unsafe fn scope(&self) -> Option<&Arc<Node>> {
+        // SAFETY: by the caller, and this reference keeps the task alive.
+        unsafe { scope_of(&self.0) }
     }
 
     pub(crate) fn header(&self) -> &Header {
@@ -332,7 +394,7 @@ impl TaskRef {
         }
         // SAFETY: `start_poll` gave this thread RUNNING.
         let poll = || unsafe { (header.vtable.poll)(self.0) };
-        if context::enter_task(&self, poll).is_ready() {
+        if scope::enter_task(&self, poll).is_ready() {
             self.complete();
             return None;
         }
@@ -358,7 +420,7 @@ impl TaskRef {
     fn fail(self, failure: Failure) {
         // SAFETY: the caller holds RUNNING, and the future is still there.
         let fail = || unsafe { (self.header().vtable.fail)(self.0, failure) };
-        context::enter_task(&self, fail);
+        scope::enter_task(&self, fail);
         self.complete();
     }
 
@@ -371,14 +433,46 @@ impl TaskRef {
         claimed
     }
 
-    /// Leaves the owner list, publishes the output, and tells the handle.
+    /// Ends a task whose body has ended: now, or with the last scope that it has left behind.
+    #[inline]
     fn complete(self) {
+        let state = &self.header().state;
+        if state.may_be_held() && state.start_completing() == Held::Yes {
+            // Whoever drops the last hold goes on, with this reference.
+            mem::forget(self);
+            return;
+        }
+        scope::release(self.finish());
+    }
+
+    /// Keeps the task that this thread runs from becoming complete, until the reference is given to
+    /// [`drop_hold`](TaskRef::drop_hold).
+    pub(crate) fn hold(&self) -> TaskRef {
+        self.header().state.add_hold();
+        self.clone()
+    }
+
+    /// Gives up a hold. If that completes the task, what waits for it is returned.
+    pub(crate) fn drop_hold(self) -> Option<Holder> {
+        if self.header().state.drop_hold() == Held::Yes {
+            return None;
+        }
+        // SAFETY: `complete` has left its reference behind.
+        let body = unsafe { TaskRef::from_raw(self.0) };
+        drop(self);
+        body.finish()
+    }
+
+    /// Leaves the owner list, publishes the output, tells the handle, and leaves the scope, which may
+    /// be the end that something else waits for.
+    #[inline]
+    fn finish(self) -> Option<Holder> {
         let header = self.header();
         // The owner list's reference and this one go in one step.
         let refs = owner::delist(&self);
         if header.state.complete_quietly(refs) {
             mem::forget(self);
-            return;
+            return None;
         }
         let Completed {
             wake_joiner,
@@ -397,12 +491,25 @@ impl TaskRef {
                 }
             });
         }
+        let next = self.leave_scope();
         // SAFETY: `self` was counted, and so was the list's reference if it was still listed.
         unsafe { drop_refs(self.into_raw(), refs) };
+        next
+    }
+
+    /// The end of a child, for its scope.
+    fn leave_scope(&self) -> Option<Holder> {
+        if !self.header().state.is_scoped() {
+            return None;
+        }
+        // SAFETY: this thread completes the task.
+        let scope = unsafe { Link::of(&self.0).take() }?;
+        // SAFETY: the task was spawned with a link to this scope.
+        unsafe { scope.child_gone(self.0) }
     }
 
     /// Asks for the task's end; it happens where the task runs.
-    pub(super) fn abort(&self) {
+    pub(crate) fn abort(&self) {
         let pool = self.header().shard().home().pool();
         if pool.cancels_in_place() {
             if self.clone().cancel_now() {
@@ -429,7 +536,7 @@ impl TaskRef {
     /// The output is the caller's (T3), and not used again.
     pub(super) unsafe fn drop_output(&self) {
         // SAFETY: by the caller.
-        context::enter_task(self, || unsafe {
+        scope::enter_ended(self, || unsafe {
             (self.header().vtable.drop_output)(self.0);
         });
     }

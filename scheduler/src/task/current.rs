@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Id;
-use crate::context;
+use crate::scope;
 
 /// The id of the task that runs on this thread, if one does. See [`id`].
 ///
@@ -13,7 +13,7 @@ use crate::context;
 /// assert!(rt_scheduler::try_id().is_none());
 /// ```
 pub fn try_id() -> Option<Id> {
-    context::with_task(|task| task.map(|task| task.header().id))
+    scope::with_task(|task| task.map(|task| task.header().id))
 }
 
 /// The id of the task that runs on this thread: the one whose future is polled, or whose future or
@@ -32,5 +32,5 @@ pub fn id() -> Id {
 
 /// The name of the task that runs on this thread, if one does and it was given a name.
 pub fn try_name() -> Option<Arc<str>> {
-    context::with_task(|task| task.and_then(|task| task.name().cloned()))
+    scope::with_task(|task| task.and_then(|task| task.name().cloned()))
 }

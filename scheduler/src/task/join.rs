@@ -21,9 +21,13 @@ use super::state::Join;
 use crate::coop;
 
 /// Why a task ended without a value.
-pub(super) enum Failure {
+pub(crate) enum Failure {
     Cancelled,
+    /// Cancelled because its scope's time was over.
+    Deadline,
     Panic(Box<dyn Any + Send>),
+    /// It returned an error that is its scope's; the error is here if the scope had one already.
+    Error(Option<Box<dyn Any + Send>>),
 }
 
 /// An owned permission to await a task's output.
@@ -195,7 +199,7 @@ impl fmt::Debug for AbortHandle {
     }
 }
 
-/// A task ended without a value: it was cancelled, or it panicked.
+/// A task ended without a value: it was cancelled, it panicked, or its error went to its scope.
 pub struct JoinError {
     id: Id,
     kind: Kind,
@@ -203,22 +207,38 @@ pub struct JoinError {
 
 enum Kind {
     Cancelled,
+    Deadline,
     /// In a mutex so that the error is `Sync` whatever the payload is.
     Panic(Mutex<Box<dyn Any + Send>>),
+    /// As above. Gone if it is what the scope has returned.
+    Error(Option<Mutex<Box<dyn Any + Send>>>),
 }
 
 impl JoinError {
     fn new(id: Id, failure: Failure) -> Self {
         let kind = match failure {
             Failure::Cancelled => Kind::Cancelled,
+            Failure::Deadline => Kind::Deadline,
+            Failure::Error(error) => Kind::Error(error.map(Mutex::new)),
             Failure::Panic(payload) => Kind::Panic(Mutex::new(payload)),
         };
         JoinError { id, kind }
     }
 
-    /// Whether the task was aborted, or its runtime was shut down before it ended.
+    /// Whether the task was aborted, by whomever, or its runtime was shut down before it ended.
     pub fn is_cancelled(&self) -> bool {
-        matches!(self.kind, Kind::Cancelled)
+        matches!(self.kind, Kind::Cancelled | Kind::Deadline)
+    }
+
+    /// Whether the task was cancelled because its scope's deadline had come.
+    pub fn is_deadline(&self) -> bool {
+        matches!(self.kind, Kind::Deadline)
+    }
+
+    /// Whether the task has returned an error to its scope; see
+    /// [`try_into_error`](JoinError::try_into_error).
+    pub fn is_error(&self) -> bool {
+        matches!(self.kind, Kind::Error(_))
     }
 
     /// Whether the task panicked.
@@ -250,8 +270,24 @@ impl JoinError {
             Kind::Panic(payload) => {
                 Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))
             }
-            Kind::Cancelled => Err(self),
+            _ => Err(self),
         }
+    }
+
+    /// The error that the task has returned, if its scope returns another one: the first.
+    ///
+    /// # Errors
+    ///
+    /// Gives the `JoinError` back if there is no error of type `E` in it.
+    pub fn try_into_error<E: 'static>(self) -> Result<E, JoinError> {
+        let Kind::Error(Some(error)) = self.kind else {
+            return Err(self);
+        };
+        let error = error.into_inner().unwrap_or_else(PoisonError::into_inner);
+        error.downcast().map(|error| *error).map_err(|other| {
+            let kind = Kind::Error(Some(Mutex::new(other)));
+            JoinError { id: self.id, kind }
+        })
     }
 
     /// The id of the task that failed.
@@ -276,6 +312,10 @@ impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.kind, self.panic_message()) {
             (Kind::Cancelled, _) => write!(f, "task {} was cancelled", self.id),
+            (Kind::Deadline, _) => {
+                write!(f, "task {} was cancelled at its scope's deadline", self.id)
+            }
+            (Kind::Error(_), _) => write!(f, "task {} returned an error to its scope", self.id),
             (_, Some(message)) => write!(f, "task {} panicked with message {message:?}", self.id),
             (_, None) => write!(f, "task {} panicked", self.id),
         }

@@ -14,6 +14,7 @@ use super::cell::{TaskRef, allocate};
 use super::owner::Home;
 use super::{Id, JoinHandle, Place};
 use crate::primitive::sync::Arc;
+use crate::scope::{self, Member};
 use crate::slot::Item;
 
 /// The right to poll a scheduled task once (T2). Queues hold these.
@@ -55,6 +56,13 @@ impl Runnable {
         self.0.header().id
     }
 
+    /// Makes a fresh task, which was spawned as `M`, a child of its scope. `false`: the scope is closed.
+    #[inline]
+    pub(crate) fn admit<O, M: Member<O>>(&self) -> bool {
+        // SAFETY: by the caller, the task is fresh, and a scoped one has a link.
+        !M::SCOPED || unsafe { scope::admit(self.0.as_ptr()) }
+    }
+
     /// Where the task was spawned.
     #[inline]
     pub(crate) fn location(&self) -> &'static Location<'static> {
@@ -77,19 +85,26 @@ impl Runnable {
     }
 }
 
-/// Makes a task of `home` and its handle. The caller counts it as spawned, and queues it.
+/// Makes a task of `home` and its handle. The caller counts it as spawned, and queues it or cancels
+/// it: a child is queued only if it was [admitted](Runnable::admit).
 #[inline]
-pub(crate) fn spawn<F, P>(future: F, home: &Home, place: P) -> (JoinHandle<F::Output>, Runnable)
+pub(crate) fn spawn<M, F, P>(
+    member: M,
+    future: F,
+    home: &Home,
+    place: P,
+) -> (JoinHandle<M::Value>, Runnable)
 where
+    M: Member<F::Output>,
     F: Future,
     P: Place,
 {
     let (location, name) = place.split();
-    let header = allocate(future, home, Id::next(), location, name);
+    let header = allocate(member, future, home, Id::next(), location, name);
     // SAFETY: `allocate` counted three references: this one, the handle's, and the one that stays
     // behind for the owner list.
     let task = unsafe { TaskRef::from_raw(header) };
-    // SAFETY: the handle's reference; `F::Output` is this task's output.
+    // SAFETY: the handle's reference; `M::Value` is this task's output.
     let handle = unsafe { JoinHandle::new(TaskRef::from_raw(header)) };
     (handle, Runnable::from_ref(task))
 }

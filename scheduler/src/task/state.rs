@@ -12,6 +12,7 @@
 //! | scheduled | `SCHEDULED` | a [`Runnable`](super::Runnable) for it is in a queue |
 //! | running | `RUNNING` | one thread polls the future, or drops it |
 //! | running, woken | `RUNNING` + `SCHEDULED` | as running; it goes back to a queue afterwards |
+//! | completing | `RUNNING` + `COMPLETING` | the future is gone; scopes that it has left behind still have children |
 //! | complete | `COMPLETE` | the future is gone; the output is there if a handle wants it |
 //!
 //! `CANCELLED` may be added to any of them: the thread that next holds `RUNNING` drops the future
@@ -27,7 +28,9 @@
 //!   thread's once `COMPLETE` was set while `JOIN_WAKER` was.
 //! * **T5** The memory lives while the count is not 0. The count holds one for the owner list, from the
 //!   beginning until the task becomes complete, one for the handle, one for each `Runnable`, one for
-//!   each waker.
+//!   each waker, one for each hold.
+//! * **T6** Holds are added only by the thread that has `RUNNING`, before `COMPLETING` is set. Whoever
+//!   finds no hold when it sets `COMPLETING`, or drops the last one after that, completes the task.
 //!
 //! # Orderings
 //!
@@ -51,8 +54,16 @@ const COMPLETE: usize = 1 << 2;
 const CANCELLED: usize = 1 << 3;
 const JOIN_INTEREST: usize = 1 << 4;
 const JOIN_WAKER: usize = 1 << 5;
-/// One reference. The bits between are for later states.
-const REF: usize = 1 << 8;
+const COMPLETING: usize = 1 << 6;
+/// The task is a child of a scope; set for good when it is made.
+const SCOPED: usize = 1 << 7;
+/// One hold: a scope that was dropped in this task while it had children.
+const HOLD: usize = 1 << 8;
+/// Holds to count: sixteen million where a word has the room.
+const HOLD_BITS: u32 = if usize::BITS >= 64 { 24 } else { 8 };
+const HOLDS: usize = ((1 << HOLD_BITS) - 1) * HOLD;
+/// One reference.
+const REF: usize = HOLD << HOLD_BITS;
 /// Past this many references a leak of wakers is certain; going on would wrap the count.
 const REF_LIMIT: usize = usize::MAX >> 1;
 
@@ -103,6 +114,16 @@ pub(crate) enum Schedule {
     Nothing,
 }
 
+/// What [`State::drop_hold`] leaves to its caller.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// The body has ended and nothing holds the task any more: complete it.
+    No,
+    /// Other holds are left, or the body still runs.
+    Yes,
+}
+
 /// What a handle finds that gives up or moves its waker.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
@@ -117,6 +138,18 @@ impl State {
     /// Scheduled, with a handle, and three references: owner list, handle, first `Runnable`.
     pub(crate) fn new() -> Self {
         State(AtomicUsize::new(SCHEDULED | JOIN_INTEREST | (3 * REF)))
+    }
+
+    /// As [`new`](State::new), for a child of a scope.
+    pub(crate) fn new_scoped() -> Self {
+        State(AtomicUsize::new(
+            SCHEDULED | JOIN_INTEREST | SCOPED | (3 * REF),
+        ))
+    }
+
+    /// Whether the task is a child of a scope.
+    pub(crate) fn is_scoped(&self) -> bool {
+        self.0.load(Relaxed) & SCOPED != 0
     }
 
     /// Takes the right to the future for the holder of the `Runnable`.
@@ -171,17 +204,57 @@ impl State {
     }
 
     /// As [`complete`](State::complete), and gives up `count` references in the same step, if that
-    /// leaves nothing to its caller: a handle wants the output and does not wait yet. It then holds
-    /// the reference that is left.
+    /// leaves nothing to its caller: a handle wants the output and does not wait yet, and no scope
+    /// waits. The handle then holds the reference that is left.
     #[must_use = "`false`: nothing has changed"]
     pub(crate) fn complete_quietly(&self, count: usize) -> bool {
         let seen = self.0.load(Relaxed);
-        if seen & (JOIN_INTEREST | JOIN_WAKER) != JOIN_INTEREST {
+        if seen & (JOIN_INTEREST | JOIN_WAKER | SCOPED) != JOIN_INTEREST {
             return false;
         }
         debug_assert!(seen & RUNNING != 0 && seen & COMPLETE == 0 && seen / REF > count);
         let next = (seen ^ (RUNNING | COMPLETE)) - count * REF;
         self.0.compare_exchange(seen, next, AcqRel, Relaxed).is_ok()
+    }
+
+    /// Keeps the task from becoming complete. For the thread that has `RUNNING`, which counts a
+    /// reference for the hold as well.
+    pub(crate) fn add_hold(&self) {
+        // ORDERING: Relaxed: the same thread sets COMPLETING later, and the chain carries both.
+        let before = self.0.fetch_add(HOLD, Relaxed);
+        debug_assert!(before & RUNNING != 0 && before & (COMPLETE | COMPLETING) == 0);
+        if before & HOLDS == HOLDS {
+            // Gigabytes of scopes that never end: the count would run into the references.
+            std::process::abort();
+        }
+    }
+
+    /// Gives up a hold.
+    pub(crate) fn drop_hold(&self) -> Held {
+        let before = self.0.fetch_sub(HOLD, AcqRel);
+        debug_assert!(before & HOLDS != 0 && before & COMPLETE == 0);
+        if before & (HOLDS | COMPLETING) == HOLD | COMPLETING {
+            Held::No
+        } else {
+            Held::Yes
+        }
+    }
+
+    /// Whether scopes that were left behind may hold the task; exact for the thread that has
+    /// `RUNNING` when it says no.
+    pub(crate) fn may_be_held(&self) -> bool {
+        self.0.load(Relaxed) & HOLDS != 0
+    }
+
+    /// Says that the body has ended. `Yes`: whoever drops the last hold completes the task.
+    pub(crate) fn start_completing(&self) -> Held {
+        let before = self.0.fetch_or(COMPLETING, AcqRel);
+        debug_assert!(before & RUNNING != 0 && before & (COMPLETE | COMPLETING) == 0);
+        if before & HOLDS == 0 {
+            Held::No
+        } else {
+            Held::Yes
+        }
     }
 
     /// Records a wake. `Push` obliges the caller to find a reference for the `Runnable`.
@@ -317,6 +390,7 @@ impl State {
         let seen = self.0.load(Relaxed);
         match seen {
             _ if seen & COMPLETE != 0 => "complete",
+            _ if seen & COMPLETING != 0 => "completing",
             _ if seen & RUNNING != 0 => "running",
             _ if seen & SCHEDULED != 0 => "scheduled",
             _ => "idle",

@@ -1,0 +1,144 @@
+//! Which task, or `block_on`, and which scope the current thread is in.
+//!
+//! A thread that polls or drops a future keeps a [`Frame`] on its stack, and a pointer to the
+//! innermost one in a cell without a destructor.
+
+#![expect(unsafe_code, reason = "the frame is lent from a raw pointer")]
+
+use std::cell::{Cell, OnceCell};
+use std::ptr;
+
+use super::node::{Holder, Kind, Node};
+use crate::primitive::sync::Arc;
+use crate::task::TaskRef;
+
+thread_local! {
+    /// The innermost frame of this thread, while it is in one.
+    static FRAME: Cell<*const Frame<'static>> = const { Cell::new(ptr::null()) };
+}
+
+/// What runs on the stack from here up.
+#[derive(Clone, Copy)]
+struct Frame<'a> {
+    keeper: Keeper<'a>,
+    /// The scope whose body is polled; `None`: the task's own, if it is a child.
+    scope: Option<&'a Arc<Node>>,
+}
+
+/// Whose code it is, and who waits for the scopes that are left behind in it.
+#[derive(Clone, Copy)]
+enum Keeper<'a> {
+    Nobody,
+    /// This thread has its `RUNNING`.
+    Task(&'a TaskRef),
+    /// It has ended, and its output is dropped: it can wait for nothing any more.
+    Ended(&'a TaskRef),
+    /// A `block_on`. The node is made when it is needed.
+    Root(&'a OnceCell<Arc<Node>>),
+}
+
+impl<'a> Frame<'a> {
+    /// Calls `f` in this frame.
+    #[inline]
+    fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct Leave(*const Frame<'static>);
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                FRAME.set(self.0);
+            }
+        }
+        let _leave = Leave(FRAME.replace(ptr::from_ref(self).cast()));
+        f()
+    }
+
+    fn scope(&self) -> Option<&'a Arc<Node>> {
+        if self.scope.is_some() {
+            return self.scope;
+        }
+        match self.keeper {
+            // SAFETY: this thread has its `RUNNING`.
+            Keeper::Task(task) => unsafe { task.scope() },
+            _ => None,
+        }
+    }
+}
+
+/// Calls `f` with this thread's innermost frame.
+fn with_frame<R>(f: impl FnOnce(Frame<'_>) -> R) -> R {
+    let nobody = Frame {
+        keeper: Keeper::Nobody,
+        scope: None,
+    };
+    // SAFETY: the cell points to a frame that `Frame::enter` keeps alive on this thread's stack until
+    // it restores the cell; `f` gets it for less than that.
+    f(unsafe { FRAME.get().as_ref() }.copied().unwrap_or(nobody))
+}
+
+/// Calls `f` with the task whose code this thread runs: its poll, or a destructor of what it has.
+pub(crate) fn with_task<R>(f: impl FnOnce(Option<&TaskRef>) -> R) -> R {
+    with_frame(|frame| match frame.keeper {
+        Keeper::Task(task) | Keeper::Ended(task) => f(Some(task)),
+        Keeper::Nobody | Keeper::Root(_) => f(None),
+    })
+}
+
+/// Calls `f`, which polls or drops the future of `task`; this thread has its `RUNNING`.
+#[inline]
+pub(crate) fn enter_task<R>(task: &TaskRef, f: impl FnOnce() -> R) -> R {
+    let frame = Frame {
+        keeper: Keeper::Task(task),
+        scope: None,
+    };
+    frame.enter(f)
+}
+
+/// Calls `f`, which drops the output of `task`.
+pub(crate) fn enter_ended<R>(task: &TaskRef, f: impl FnOnce() -> R) -> R {
+    let frame = Frame {
+        keeper: Keeper::Ended(task),
+        scope: None,
+    };
+    frame.enter(f)
+}
+
+/// Calls `f`, which polls or drops the future of a `block_on`.
+pub(super) fn enter_root<R>(root: &OnceCell<Arc<Node>>, f: impl FnOnce() -> R) -> R {
+    with_frame(|outer| {
+        let frame = Frame {
+            keeper: Keeper::Root(root),
+            scope: outer.scope(),
+        };
+        frame.enter(f)
+    })
+}
+
+/// Calls `f`, which polls or drops the body of `scope`, in the task that this thread is in.
+pub fn enter<R>(scope: &Arc<Node>, f: impl FnOnce() -> R) -> R {
+    with_frame(|outer| {
+        let frame = Frame {
+            keeper: outer.keeper,
+            scope: Some(scope),
+        };
+        frame.enter(f)
+    })
+}
+
+/// The innermost scope that this thread is in: that of the body that it polls, else the one that its
+/// task is a child of.
+pub fn current() -> Option<Arc<Node>> {
+    with_frame(|frame| frame.scope().cloned())
+}
+
+/// Whether this thread's innermost scope was asked to stop.
+pub fn is_cancelled() -> bool {
+    with_frame(|frame| frame.scope().is_some_and(|scope| scope.is_cancelled()))
+}
+
+/// Holds whatever runs on this thread back from its end. `None`: nothing runs here.
+pub(super) fn hold() -> Option<Holder> {
+    with_frame(|frame| match frame.keeper {
+        Keeper::Nobody | Keeper::Ended(_) => None,
+        Keeper::Task(task) => Some(Holder::Task(task.hold())),
+        Keeper::Root(root) => root.get_or_init(|| Node::new(Kind::Root, None)).hold(),
+    })
+}
