@@ -1,3 +1,5 @@
+//! Structured concurrency: tasks that end together.
+
 #![doc = include_str!("../docs/scopes.md")]
 
 mod alarm;

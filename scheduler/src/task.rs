@@ -38,6 +38,8 @@ mod waker;
 #[cfg(not(loom))]
 mod runnable;
 
+#[cfg(all(test, loom))]
+pub(crate) use state::{Held, Start, State};
 #[cfg(not(loom))]
 pub(crate) use {
     cell::{Header, TaskRef, contain_all, discard},

@@ -4,7 +4,6 @@
 //! scope's node, which it cancels on the spot.
 
 use std::any::Any;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Wake, Waker};
@@ -31,14 +30,6 @@ impl Wake for Bell {
         if let Some(node) = self.node.upgrade() {
             node.cancel(self.reason);
         }
-    }
-}
-
-impl fmt::Debug for Bell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bell")
-            .field("reason", &self.reason)
-            .finish()
     }
 }
 

@@ -460,8 +460,7 @@ impl Node {
 
     /// Waits for the last member; from then on there can be no new one.
     pub fn poll_over(&self, cx: &mut Context<'_>) -> Poll<()> {
-        if let Some(waiter) = self.end_if_empty() {
-            drop(waiter);
+        if self.end_if_empty() {
             return Poll::Ready(());
         }
         let waiter = Waiter::Future(cx.waker().clone());
@@ -478,8 +477,11 @@ impl Node {
         }
     }
 
-    fn end_if_empty(&self) -> Option<Option<Waiter>> {
-        self.inner.lock().tally.end_if_empty()
+    /// Ends it if it has no member, and lets go of who waited. The lock is gone by then: a waker's
+    /// drop is foreign code.
+    fn end_if_empty(&self) -> bool {
+        let ended = self.inner.lock().tally.end_if_empty();
+        ended.is_ok()
     }
 
     /// The scope's future is dropped before the scope is over: cancels it, unless it is a shield, and
@@ -489,8 +491,7 @@ impl Node {
         if self.kind != Kind::Shield {
             self.cancel(Reason::Cancelled);
         }
-        if let Some(waiter) = self.end_if_empty() {
-            drop(waiter);
+        if self.end_if_empty() {
             return;
         }
         let above = || self.parent.as_ref().and_then(Node::hold);

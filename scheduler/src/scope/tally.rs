@@ -74,12 +74,14 @@ impl<W> Tally<W> {
         Err((waiter, self.waiter.take()))
     }
 
-    /// Ends the tally if there is no member. The waiter that it had is the caller's.
-    pub(crate) fn end_if_empty(&mut self) -> Option<Option<W>> {
-        (self.members == 0).then(|| {
-            self.over = true;
-            self.waiter.take()
-        })
+    /// Ends the tally if there is no member. The waiter that it had is the caller's. `Err`: there are
+    /// members.
+    pub(crate) fn end_if_empty(&mut self) -> Result<Option<W>, ()> {
+        if self.members > 0 {
+            return Err(());
+        }
+        self.over = true;
+        Ok(self.waiter.take())
     }
 
     /// Who waits, to be told something else in between.

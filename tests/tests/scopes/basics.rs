@@ -217,7 +217,7 @@ fn a_blocking_child_is_waited_for() {
                 wait.recv().unwrap();
                 flag.store(true, SeqCst);
             });
-            s.cancel_graceful(Duration::from_secs(60));
+            s.cancel_graceful(Duration::from_mins(1));
             go.send(()).unwrap();
         }));
         assert!(done.load(SeqCst));

@@ -2,6 +2,7 @@
 //! whatever it was dropped in ends only after them.
 
 use std::future::pending;
+use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, mpsc};
@@ -161,7 +162,7 @@ fn the_loser_of_a_select_holds_its_task() {
             let mut begun = begun;
             let done = std::future::poll_fn(|cx| {
                 let _ = scope.as_mut().unwrap().as_mut().poll(cx);
-                std::pin::Pin::new(&mut begun).poll(cx)
+                Pin::new(&mut begun).poll(cx)
             });
             done.await.unwrap();
             drop(scope.take());
@@ -181,9 +182,8 @@ fn a_timeout_cancels_the_children_and_the_task_waits_for_them() {
         let counted = census.clone();
         let task = rt.spawn(async move {
             let scope = rt::scope(|s| async move {
-                let (begin, begun) = mpsc::channel();
+                let (begin, _begun) = mpsc::channel();
                 spread(&s, &counted, &begin);
-                drop(begun);
                 pending::<()>().await;
             });
             timeout(Duration::from_millis(5), scope).await.unwrap_err();
@@ -244,18 +244,15 @@ fn a_scope_dropped_on_a_plain_thread_still_cancels_its_children() {
     everywhere(|rt| {
         let census = Census::new();
         let counted = census.clone();
-        let scope = rt.block_on(async move {
-            let mut scope = Box::pin(rt::scope(|s| async move {
-                let one = counted.one();
-                s.spawn(async move {
-                    let _one = one;
-                    pending::<()>().await;
-                });
+        let mut scope = Box::pin(rt::scope(|s| async move {
+            let one = counted.one();
+            s.spawn(async move {
+                let _one = one;
                 pending::<()>().await;
-            }));
-            assert!(poll_once(&mut scope).await.is_pending());
-            scope
-        });
+            });
+            pending::<()>().await;
+        }));
+        assert!(rt.block_on(poll_once(&mut scope)).is_pending());
         thread::spawn(move || drop(scope)).join().unwrap();
         rt.block_on(rt_tests::until_yielding(|| census.alive() == 0));
     });
@@ -265,50 +262,33 @@ fn a_scope_dropped_on_a_plain_thread_still_cancels_its_children() {
 fn a_tree_a_hundred_thousand_deep_ends_without_recursion() {
     const DEPTH: usize = 100_000;
 
-    fn descend(depth: usize, census: Census, deepest: oneshot::Sender<()>) -> JoinHandle<()> {
+    /// A task that holds a scope with one child, and so on.
+    fn descend(
+        depth: usize,
+        census: Census,
+        deepest: oneshot::Sender<()>,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let one = census.one();
-        let body = async move {
+        Box::pin(async move {
             let _one = one;
             rt::scope(|s| async move {
                 if depth == 0 {
                     deepest.send(()).unwrap();
                 } else {
-                    child(&s, depth - 1, census, deepest);
+                    drop(s.spawn(descend(depth - 1, census, deepest)));
                 }
                 pending::<()>().await;
             })
             .await;
-        };
-        rt::spawn(body)
-    }
-
-    fn child(s: &Scope, depth: usize, census: Census, deepest: oneshot::Sender<()>) {
-        let one = census.one();
-        let body: std::pin::Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
-            let _one = one;
-            rt::scope(|s| async move {
-                if depth == 0 {
-                    deepest.send(()).unwrap();
-                } else {
-                    child(&s, depth - 1, census, deepest);
-                }
-                pending::<()>().await;
-            })
-            .await;
-        });
-        drop(s.spawn(body));
+        })
     }
 
     for flavour in [Flavour::CurrentThread, Flavour::Workers(2)] {
         with(flavour, |rt| {
             let census = Census::new();
             let (reach, reached) = oneshot::channel();
-            let counted = census.clone();
-            let task = rt.block_on(async move {
-                let task = descend(DEPTH, counted, reach);
-                reached.await.unwrap();
-                task
-            });
+            let task = rt.spawn(descend(DEPTH, census.clone(), reach));
+            rt.block_on(reached).unwrap();
             assert_eq!(census.alive(), DEPTH + 1);
             task.abort();
             assert!(rt.block_on(task).unwrap_err().is_cancelled());

@@ -1,6 +1,6 @@
 //! The transitions one by one.
 
-use super::{Completed, Join, Pause, Schedule, Start, State};
+use super::{Completed, Held, Join, Pause, Schedule, Start, State};
 
 fn idle() -> State {
     let state = State::new();
@@ -80,4 +80,43 @@ fn shutdown_claims_a_queued_task_and_its_runnable_finds_it_gone() {
     assert!(state.claim_to_cancel());
     assert_eq!(state.start_poll(), Start::Gone);
     assert!(!state.claim_to_cancel());
+}
+
+#[test]
+fn a_held_task_is_completed_by_its_last_hold() {
+    let state = State::new();
+    assert_eq!(state.start_poll(), Start::Poll);
+    state.add_hold();
+    state.add_hold();
+    assert_eq!(state.drop_hold(), Held::Yes);
+    assert!(state.may_be_held());
+    assert_eq!(state.start_completing(), Held::Yes);
+    assert_eq!(state.describe(), "completing");
+    assert_eq!(state.wake(), Schedule::Nothing);
+    assert_eq!(state.abort(), Schedule::Nothing);
+    assert!(!state.claim_to_cancel());
+    assert_eq!(state.start_poll(), Start::Gone);
+    assert!(!state.is_complete());
+    assert_eq!(state.drop_hold(), Held::No);
+    assert!(state.complete_quietly(1));
+    assert_eq!(state.describe(), "complete");
+}
+
+#[test]
+fn a_hold_that_is_gone_before_the_body_ends_leaves_the_end_to_the_body() {
+    let state = State::new();
+    assert_eq!(state.start_poll(), Start::Poll);
+    state.add_hold();
+    assert_eq!(state.drop_hold(), Held::Yes);
+    assert!(!state.may_be_held());
+    assert_eq!(state.start_completing(), Held::No);
+}
+
+#[test]
+fn a_child_never_completes_quietly() {
+    let state = State::new_scoped();
+    assert!(state.is_scoped());
+    assert_eq!(state.start_poll(), Start::Poll);
+    assert!(!state.complete_quietly(1));
+    assert!(!state.complete().drop_output);
 }
