@@ -13,6 +13,8 @@ use rt_scheduler::{
 use crate::context;
 use crate::cpus;
 use crate::driver::ReactorDriver;
+use crate::fs::Files;
+use crate::fs::engine::FileIo;
 use crate::handle::{Handle, Inner, IoPool};
 use crate::lazy_pool::LazyPool;
 use crate::priority::{self, Granted};
@@ -54,6 +56,7 @@ pub struct Builder {
     start_paused: bool,
     stall_threshold: Option<Duration>,
     on_stall: Option<OnStall>,
+    file_io: FileIo,
 }
 
 impl Builder {
@@ -76,6 +79,7 @@ impl Builder {
             start_paused: false,
             stall_threshold: Some(Duration::from_millis(10)),
             on_stall: None,
+            file_io: FileIo::Auto,
         }
     }
 
@@ -297,6 +301,12 @@ impl Builder {
         self
     }
 
+    /// How files are read and written. Default: [`FileIo::Auto`].
+    pub fn file_io(mut self, how: FileIo) -> Self {
+        self.file_io = how;
+        self
+    }
+
     /// Makes the runtime and starts its threads.
     ///
     /// # Errors
@@ -391,6 +401,7 @@ impl Builder {
         let reactor = Reactor::with_clock(workers + 1, self.reactor_clock())?;
         let (threads, home) = (io.places() + 1, Arc::clone(&home.0));
         let driver = Box::new(ReactorDriver::new(Arc::clone(&reactor), threads, home));
+        let files = Files::new(self.file_io, &reactor)?;
         let io = if self.current_thread {
             IoPool::Current(CurrentThread::new(io, driver))
         } else {
@@ -413,6 +424,7 @@ impl Builder {
             blocking,
             granted,
             reactor,
+            files,
         }))
     }
 
@@ -518,6 +530,7 @@ impl fmt::Debug for Builder {
             .field("start_paused", &self.start_paused)
             .field("stall_threshold", &self.stall_threshold)
             .field("on_stall", &self.on_stall)
+            .field("file_io", &self.file_io)
             .finish()
     }
 }

@@ -13,6 +13,7 @@ use rt_scheduler::{Blocking, CurrentThread, JoinHandle, Lane, Place, Pool};
 
 use crate::context::{self, EnterGuard};
 use crate::dispatcher::Dispatcher;
+use crate::fs::Files;
 use crate::lazy_pool::LazyPool;
 use crate::metrics::RuntimeMetrics;
 use crate::priority::Granted;
@@ -51,6 +52,7 @@ pub(crate) struct Inner {
     pub(crate) blocking: Blocking,
     pub(crate) granted: Granted,
     pub(crate) reactor: Arc<Reactor>,
+    pub(crate) files: Files,
 }
 
 /// The pool that polls IO, in one of the two flavours.
@@ -131,6 +133,7 @@ impl Inner {
         }
         self.cpu.join_polling(until);
         self.reactor.shutdown();
+        self.files.close();
         let io = match &self.io {
             IoPool::Threads(pool) => pool.join(until),
             IoPool::Current(_) => true,

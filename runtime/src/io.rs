@@ -17,6 +17,8 @@ pub use rt_reactor::Interest;
 
 pub use self::ready::Ready;
 #[cfg(feature = "tokio-io")]
+pub(crate) use self::tokio_io::fill;
+#[cfg(feature = "tokio-io")]
 pub use self::tokio_io::*;
 
 pub(crate) use self::registration::Registration;

@@ -43,6 +43,7 @@
 //! | end things together | [`mod@scope`], [`supervisor`], [`try_scope`], [`shield`], [`CancelToken`] |
 //! | wait for time | [`time`], [`delay`] |
 //! | wait for sockets | [`net`], [`io`] |
+//! | read and write files | [`fs`] |
 //! | wait for signals | [`signal`] |
 //!
 //! # Features
@@ -67,6 +68,7 @@ mod context;
 mod cpus;
 mod dispatcher;
 mod driver;
+pub mod fs;
 mod handle;
 #[cfg(feature = "hyper")]
 pub mod hyper;

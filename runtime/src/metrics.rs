@@ -92,7 +92,7 @@ impl RuntimeMetrics {
             blocking_lookups: blocking.dns,
             reactor_polls: inner.reactor.polls(),
             reactor_events: inner.reactor.events(),
-            live_sources: inner.reactor.live_sources(),
+            live_sources: inner.reactor.live_sources() - inner.files.sources(),
             live_timers: inner.reactor.live_timers(),
             timers_fired: inner.reactor.timers_fired(),
         }

@@ -2,8 +2,8 @@
 //! go on.
 //!
 //! The thread that leads asks, when it has run dry itself. What else may run are blocking jobs, tasks
-//! of the CPU pool, and threads that have blocked on a future without having got the worker. A thread
-//! of the runtime's own that blocks like that (a blocking job in `Handle::block_on`) is busy by its
+//! of the CPU pool, file operations in the kernel's hands, and threads that have blocked on a future
+//! without having got the worker. A thread of the runtime's own that blocks like that (a blocking job in `Handle::block_on`) is busy by its
 //! part's account, yet waits: it is taken off again.
 //!
 //! What the runtime cannot see holds nothing back: a thread of the program's own, a peer at the other
@@ -20,6 +20,8 @@ struct Look {
     jobs: Activity,
     cpu: Activity,
     aside: Activity,
+    /// Whether the kernel works on files.
+    files: bool,
     /// Threads that are busy in `jobs` or `cpu` and only wait in `aside`.
     waiting: usize,
 }
@@ -41,12 +43,13 @@ impl Look {
             jobs: inner.blocking.activity(),
             cpu: inner.cpu.started().map(Pool::activity).unwrap_or_default(),
             aside,
+            files: inner.files.is_busy(),
             // The calling thread waits as well, if it is one of them.
             waiting: waiting + usize::from(context::started_by(inner)),
         }
     }
 
     fn is_quiet(&self) -> bool {
-        self.aside.busy == 0 && self.jobs.busy + self.cpu.busy <= self.waiting
+        !self.files && self.aside.busy == 0 && self.jobs.busy + self.cpu.busy <= self.waiting
     }
 }

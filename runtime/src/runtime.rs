@@ -14,6 +14,7 @@ use crate::metrics::RuntimeMetrics;
 
 pub use crate::builder::Builder;
 pub use crate::context::EnterGuard;
+pub use crate::fs::engine::FileIo;
 pub use crate::handle::{Handle, TryCurrentError};
 pub use rt_scheduler::{LaneMetrics, Stall, WorkerMetrics};
 

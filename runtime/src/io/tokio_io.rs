@@ -24,7 +24,7 @@ mod sockets;
 
 /// Reads into the unfilled part of `buf` with a native read, which says how much it wrote, and gives
 /// on what else it says.
-fn fill<R>(
+pub(crate) fn fill<R>(
     buf: &mut ReadBuf<'_>,
     read: impl FnOnce(&mut [MaybeUninit<u8>]) -> Poll<io::Result<(usize, R)>>,
 ) -> Poll<io::Result<R>> {

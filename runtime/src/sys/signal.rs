@@ -21,7 +21,7 @@
 
 use std::io;
 use std::mem::{self, MaybeUninit};
-use std::os::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize};
@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize};
 use libc::{c_int, c_void, siginfo_t};
 use parking_lot::Mutex;
 
-use super::check;
+use super::{check, eventfd};
 
 #[cfg(test)]
 mod tests;
@@ -75,10 +75,7 @@ impl Slot {
     fn descriptor(&self) -> io::Result<BorrowedFd<'static>> {
         let mut fd = self.descriptor.load(Relaxed);
         if fd == -1 {
-            // SAFETY: the call takes no pointer.
-            fd = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
-            // SAFETY: the call has just made `fd`, and nobody else owns it.
-            fd = unsafe { OwnedFd::from_raw_fd(fd) }.into_raw_fd();
+            fd = eventfd()?.into_raw_fd();
             self.descriptor.store(fd, Relaxed);
         }
         // SAFETY: a descriptor that is in the slot is never closed.
