@@ -13,7 +13,7 @@ use std::task::{Context, Poll, ready};
 
 use parking_lot::Mutex;
 use rt_reactor::Reactor;
-use rt_scheduler::JoinHandle;
+use rt_scheduler::{JoinHandle, Lane};
 
 use crate::context;
 use crate::sys::file::{self, CHUNK, Room};
@@ -275,7 +275,7 @@ where
 {
     let location = Location::caller();
     Blocking {
-        handle: context::with(|handle| handle.spawn_blocking_at(job, location)),
+        handle: context::with(|handle| handle.spawn_lane(Lane::Files, job, location)),
         is_vain_alone: true,
     }
 }
