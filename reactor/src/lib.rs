@@ -97,6 +97,6 @@ pub use interest::{Direction, Interest, Ready};
 pub use reactor::{Events, Reactor, Wait};
 pub use source::{Readiness, Source};
 #[cfg(not(loom))]
-pub use sys::{pipe, socket};
+pub use sys::{Forked, Process, pipe, socket};
 pub use timer::Timer;
 pub use wheel::Wheel;

@@ -150,7 +150,8 @@ impl Reactor {
     ///
     /// # Errors
     ///
-    /// None are known. Being interrupted by a signal is none: the wait goes on.
+    /// In a forked child of the process that made the reactor. No others are known; being
+    /// interrupted by a signal is none: the wait goes on.
     pub fn poll(&self, events: &mut Events, wait: Wait) -> io::Result<usize> {
         self.registry.reclaim();
         self.epoll.wait(&mut events.buffer, wait.milliseconds())?;

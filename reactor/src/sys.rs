@@ -14,6 +14,7 @@ use libc::{c_int, clockid_t};
 
 mod epoll;
 mod eventfd;
+mod fork;
 pub mod pipe;
 pub mod socket;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod timerfd;
 
 pub(crate) use epoll::{Buffer, EDGE, ERR, Epoll, HUP, IN, OUT, PRI, RDHUP};
 pub(crate) use eventfd::EventFd;
+pub use fork::{Forked, Process};
 pub(crate) use timerfd::TimerFd;
 
 /// The monotonic clock in nanoseconds.

@@ -2,13 +2,11 @@
 
 use std::fmt;
 use std::io;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use rt_reactor::Reactor;
-use rt_scheduler::{
-    Blocking, BlockingConfig, Config, CurrentThread, Hook, Hooks, OnStall, Pool, Stall,
-};
+use rt_reactor::{Process, Reactor};
+use rt_scheduler::{Blocking, BlockingConfig, Config, CurrentThread, Hooks, OnStall, Pool, Stall};
 
 use crate::context;
 use crate::cpus;
@@ -16,10 +14,12 @@ use crate::driver::ReactorDriver;
 use crate::fs::Files;
 use crate::fs::engine::FileIo;
 use crate::handle::{Handle, Inner, IoPool};
+use crate::home::{Home, abort_in_child};
 use crate::lazy_pool::LazyPool;
 use crate::priority::{self, Granted};
 use crate::runtime::Runtime;
 use crate::time::Clock;
+use crate::unhandled::{UnhandledPanic, Verdict};
 
 /// Polls between two looks at tasks from other threads, where time must not decide it.
 const REPEATABLE_QUEUE_INTERVAL: u32 = 61;
@@ -57,6 +57,7 @@ pub struct Builder {
     stall_threshold: Option<Duration>,
     on_stall: Option<OnStall>,
     file_io: FileIo,
+    unhandled_panic: UnhandledPanic,
 }
 
 impl Builder {
@@ -80,6 +81,7 @@ impl Builder {
             stall_threshold: Some(Duration::from_millis(10)),
             on_stall: None,
             file_io: FileIo::Auto,
+            unhandled_panic: UnhandledPanic::default(),
         }
     }
 
@@ -277,6 +279,12 @@ impl Builder {
         self
     }
 
+    /// What a panic does that no handle tells of. Default: [`UnhandledPanic::Ignore`].
+    pub fn unhandled_panic(mut self, policy: UnhandledPanic) -> Self {
+        self.unhandled_panic = policy;
+        self
+    }
+
     /// A poll that lasts longer than this is a stall: what waits behind it is moved to other
     /// workers, and if those are stuck too, to a spare one. `None` switches that off. Default: 10
     /// milliseconds. It is noticed up to 5 milliseconds late.
@@ -379,12 +387,14 @@ impl Builder {
         } else {
             self.io_threads.unwrap_or(cpus)
         };
+        let maker = Process::current();
         let granted = Granted::default();
         let (io_granted, cpu_granted) = (granted.clone(), granted.clone());
         let cpu_nice = self.cpu_nice;
-        let hooks = home.hooks(&self.hooks, priority::begin_blocking);
-        let io_hooks = home.hooks(&self.hooks, move || io_granted.begin_io());
-        let cpu_hooks = home.hooks(&self.hooks, move || cpu_granted.begin_cpu(cpu_nice));
+        let user = self.user_hooks(home, maker);
+        let hooks = home.hooks(&user, priority::begin_blocking);
+        let io_hooks = home.hooks(&user, move || io_granted.begin_io());
+        let cpu_hooks = home.hooks(&user, move || cpu_granted.begin_cpu(cpu_nice));
 
         let io = Config {
             stall_threshold: self.stall_threshold,
@@ -425,6 +435,8 @@ impl Builder {
             granted,
             reactor,
             files,
+            verdict: self.ends_by_panic().then(Verdict::default),
+            maker,
         }))
     }
 
@@ -451,6 +463,29 @@ impl Builder {
             .or(repeatable.then_some(REPEATABLE_QUEUE_INTERVAL))
     }
 
+    /// The user's hooks, and what the runtime itself wants to hear of its threads and tasks.
+    fn user_hooks(&self, home: &Home, maker: Process) -> Hooks {
+        let mut hooks = self.hooks.clone();
+        if self.ends_by_panic() {
+            hooks.on_unhandled_panic = Some(home.on_unhandled_panic());
+        }
+        if !self.current_thread {
+            // On a current-thread runtime the caller of `block_on` is told, by a panic.
+            let on_park = hooks.on_thread_park.take();
+            hooks.on_thread_park = Some(Arc::new(move || {
+                abort_in_child(maker);
+                if let Some(on_park) = &on_park {
+                    on_park();
+                }
+            }));
+        }
+        hooks
+    }
+
+    fn ends_by_panic(&self) -> bool {
+        self.unhandled_panic == UnhandledPanic::ShutdownRuntime
+    }
+
     fn config(&self, kind: &'static str, workers: usize, hooks: &Hooks) -> Config {
         Config {
             stack_size: self.thread_stack_size,
@@ -466,48 +501,6 @@ impl Builder {
 
 fn invalid(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message)
-}
-
-/// Where the threads of a runtime in the making find it: they start before it is whole.
-#[derive(Clone, Default)]
-struct Home(Arc<OnceLock<Weak<Inner>>>);
-
-impl Home {
-    /// The user's hooks, with the runtime made current before the first one, and `begin` called.
-    fn hooks(&self, user: &Hooks, begin: impl Fn() + Send + Sync + 'static) -> Hooks {
-        let home = self.clone();
-        let on_start = user.on_thread_start.clone();
-        let start: Hook = Arc::new(move || {
-            begin();
-            if let Some(inner) = home.0.wait().upgrade() {
-                context::adopt_thread(Handle { inner });
-            }
-            if let Some(on_start) = &on_start {
-                on_start();
-            }
-        });
-        let on_stop = user.on_thread_stop.clone();
-        let stop: Hook = Arc::new(move || {
-            let _left = LeaveThread;
-            if let Some(on_stop) = &on_stop {
-                on_stop();
-            }
-        });
-        Hooks {
-            on_thread_start: Some(start),
-            on_thread_stop: Some(stop),
-            ..user.clone()
-        }
-    }
-}
-
-/// Forgets the thread's runtime, also when the user's hook panics.
-struct LeaveThread;
-
-impl Drop for LeaveThread {
-    fn drop(&mut self) {
-        context::leave_thread();
-    }
 }
 
 impl fmt::Debug for Builder {
@@ -531,6 +524,7 @@ impl fmt::Debug for Builder {
             .field("stall_threshold", &self.stall_threshold)
             .field("on_stall", &self.on_stall)
             .field("file_io", &self.file_io)
+            .field("unhandled_panic", &self.unhandled_panic)
             .finish()
     }
 }

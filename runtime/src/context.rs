@@ -144,7 +144,10 @@ pub(crate) fn try_reactor() -> Option<Arc<Reactor>> {
 /// The reactor of the current runtime; panics where there is none.
 #[track_caller]
 pub(crate) fn reactor() -> Arc<Reactor> {
-    with(|handle| Arc::clone(&handle.inner.reactor))
+    with(|handle| {
+        handle.inner.check_process();
+        Arc::clone(&handle.inner.reactor)
+    })
 }
 
 /// The present by the clock of the current runtime; outside a runtime by the monotonic clock.
@@ -161,5 +164,8 @@ pub(crate) fn suspended() -> Duration {
 /// The timer wheel of this worker, or the one for all other threads.
 #[track_caller]
 pub(crate) fn wheel() -> Arc<Wheel> {
-    with(|handle| handle.inner.wheel())
+    with(|handle| {
+        handle.inner.check_process();
+        handle.inner.wheel()
+    })
 }

@@ -48,10 +48,12 @@ impl ReactorDriver {
     }
 
     fn wait(&self, events: &mut Events, wait: rt_reactor::Wait) -> usize {
-        // The set is the reactor's own and outlives this call, so no documented error is left.
-        self.reactor
-            .poll(events, wait)
-            .expect("epoll_wait on the reactor's own set")
+        // The set is the reactor's own and outlives this call, so the one error that is left is a
+        // fork. On a current-thread runtime it is the caller of `block_on` that hears of it.
+        match self.reactor.poll(events, wait) {
+            Ok(events) => events,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// For a worker that has run dry while the clock stands still.

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rt_reactor::{Reactor, Wheel};
+use rt_reactor::{Process, Reactor, Wheel};
 use rt_scheduler::scope::{Free, Member, rooted};
 use rt_scheduler::{Blocking, CurrentThread, JoinHandle, Lane, Place, Pool};
 
@@ -17,6 +17,8 @@ use crate::fs::Files;
 use crate::lazy_pool::LazyPool;
 use crate::metrics::RuntimeMetrics;
 use crate::priority::Granted;
+use crate::root::Root;
+use crate::unhandled::Verdict;
 
 /// Futures larger than this are boxed before they travel through further calls, so that a large one
 /// costs its stack space once.
@@ -53,6 +55,10 @@ pub(crate) struct Inner {
     pub(crate) granted: Granted,
     pub(crate) reactor: Arc<Reactor>,
     pub(crate) files: Files,
+    /// There if an unhandled panic ends the runtime.
+    pub(crate) verdict: Option<Verdict>,
+    /// Which process its threads are in.
+    pub(crate) maker: Process,
 }
 
 /// The pool that polls IO, in one of the two flavours.
@@ -98,6 +104,7 @@ impl Inner {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        self.check_process();
         match dispatcher {
             Dispatcher::Io => self.io.pool().spawn_as(member, future, place),
             Dispatcher::Cpu => self.cpu.get().spawn_as(member, future, place),
@@ -109,6 +116,24 @@ impl Inner {
     pub(crate) fn ends_here(&self) -> bool {
         let (io, cpu) = (self.io.pool(), self.cpu.started());
         io.is_closed() && (io.is_current() || cpu.is_some_and(Pool::is_current))
+    }
+
+    /// Panics in a forked child, where the runtime's threads are not.
+    #[track_caller]
+    #[inline]
+    pub(crate) fn check_process(&self) {
+        if let Err(error) = self.maker.check() {
+            panic!("{error}");
+        }
+    }
+
+    /// A panic that no handle tells of: the end, if that is the policy.
+    pub(crate) fn unhandled_panic(&self) {
+        if let Some(verdict) = &self.verdict {
+            // In this order: who is told by the one finds the other done.
+            self.close();
+            verdict.end();
+        }
     }
 
     /// Tells every part to end. Idempotent, and waits for nothing.
@@ -318,6 +343,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        self.inner.check_process();
         self.inner.blocking.spawn(lane, job, place)
     }
 
@@ -346,13 +372,14 @@ impl Handle {
 
     #[track_caller]
     pub(crate) fn block_on_here<F: Future>(&self, future: F) -> F::Output {
+        self.inner.check_process();
         let _current = self.enter();
         // It returns when the scopes that the future leaves behind have ended, too.
         let mut future = pin!(Some(future));
-        let future = rooted(future.as_mut());
+        let root = Root::new(&self.inner, rooted(future.as_mut()));
         match &self.inner.io {
-            IoPool::Threads(_) => rt_scheduler::block_on(future),
-            IoPool::Current(current) => current.block_on(future, context::started_by(&self.inner)),
+            IoPool::Threads(_) => rt_scheduler::block_on(root),
+            IoPool::Current(current) => current.block_on(root, context::started_by(&self.inner)),
         }
     }
 
@@ -366,6 +393,7 @@ impl Handle {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn metrics(&self) -> RuntimeMetrics {
+        self.inner.check_process();
         RuntimeMetrics::read(&self.inner)
     }
 }

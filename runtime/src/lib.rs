@@ -38,6 +38,7 @@
 //! |---|---|
 //! | make a runtime | [`#[main]`](macro@main), [`Runtime`], [`runtime::Builder`] |
 //! | run things at the same time | [`spawn`], [`spawn_on`], [`Dispatcher`], [`spawn_blocking`] |
+//! | wait for many tasks, name one, give it values of its own | [`task`] |
 //! | run at most so many of them at once | [`Dispatcher::limited`] |
 //! | move a piece of work to another pool | [`run_on`] |
 //! | end things together | [`mod@scope`], [`supervisor`], [`try_scope`], [`shield`], [`CancelToken`] |
@@ -70,6 +71,7 @@ mod dispatcher;
 mod driver;
 pub mod fs;
 mod handle;
+mod home;
 #[cfg(feature = "hyper")]
 pub mod hyper;
 pub mod io;
@@ -80,6 +82,7 @@ mod metrics;
 pub mod net;
 mod priority;
 mod quiet;
+mod root;
 mod run_on;
 pub mod runtime;
 pub mod scope;
@@ -90,6 +93,7 @@ mod stalls;
 mod sys;
 pub mod task;
 pub mod time;
+mod unhandled;
 
 pub(crate) use rt_scheduler::Lane;
 pub(crate) use spawn::spawn_lane;
@@ -98,7 +102,7 @@ pub use dispatcher::{Dispatcher, Limited};
 pub use metrics::RuntimeMetrics;
 pub use rt_macros::{main, test};
 pub use run_on::{RunOn, run_on};
-pub use runtime::{Handle, Runtime};
+pub use runtime::{Handle, Runtime, UnhandledPanic};
 pub use scope::{
     CancelToken, Scope, TryScope, cancelled, is_cancelled, scope, shield, supervisor, try_scope,
 };

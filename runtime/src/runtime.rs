@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::mem;
 use std::panic::Location;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ pub use crate::builder::Builder;
 pub use crate::context::EnterGuard;
 pub use crate::fs::engine::FileIo;
 pub use crate::handle::{Handle, TryCurrentError};
+pub use crate::unhandled::UnhandledPanic;
 pub use rt_scheduler::{LaneMetrics, Stall, WorkerMetrics};
 
 /// How long a drop waits for threads that do not come back.
@@ -26,6 +28,13 @@ const DROP_LIMIT: Duration = Duration::from_secs(10);
 /// Dropping it ends every task at its next suspension point, drops their futures, and waits for the
 /// threads: as long as a task's poll or a blocking job takes, but for ten seconds at most. On a
 /// thread of its own it does not wait.
+///
+/// # Forks
+///
+/// A runtime belongs to the process that made it. In a child that was made with `fork`, spawning,
+/// blocking, timers and I/O on it panic, or fail with an error, that says so; dropping it does nothing.
+/// A child can make a runtime of its own. Only waiting for what a task of the parent would have done (a
+/// channel, a `JoinHandle`) inside such a new runtime is waiting for ever.
 ///
 /// # Examples
 ///
@@ -161,6 +170,11 @@ impl Runtime {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
+        if self.handle.inner.maker.is_left() {
+            // A forked child: there are no threads to end, and a lock may be held for ever by one that
+            // is not here. What the runtime has stays where it is; the parent's is not touched.
+            return mem::forget(self.handle.clone());
+        }
         // Futures are dropped from here on, and what they call may want a runtime.
         let _current = self.handle.enter();
         let inner = &self.handle.inner;

@@ -10,7 +10,7 @@
 //! task comes from), `pool.rs` (queues, and shutdown), `crew.rs` and `guard.rs` (threads, spares, and
 //! who watches them), `turns.rs` and `view.rs` (limited views of a pool), `current.rs` (the flavour
 //! without threads), `lanes.rs` and `blocking.rs` (threads for calls that block), `scope.rs` (tasks that
-//! end together).
+//! end together), `local.rs` (tasks that stay on one thread).
 
 #![cfg_attr(
     loom,
@@ -42,6 +42,8 @@ mod guard;
 mod hooks;
 mod idle;
 mod lanes;
+#[cfg(not(loom))]
+mod local;
 #[cfg(not(loom))]
 mod pace;
 mod parking;
@@ -75,10 +77,14 @@ pub use {
     current::{CurrentThread, wake_in_order},
     guard::Stall,
     hooks::{Hook, Hooks},
+    local::LocalTasks,
     pool::{Config, OnStall, Pool},
     rng::random_below,
     stats::WorkerMetrics,
-    task::{AbortHandle, Id, JoinError, JoinHandle, Name, Named, Place, id, try_id, try_name},
+    task::{
+        AbortHandle, HandleSet, Id, JoinError, JoinHandle, Joined, Name, Named, Place, id, try_id,
+        try_name,
+    },
     view::View,
     yield_now::{YieldNow, yield_now},
 };

@@ -22,7 +22,7 @@ pub(crate) mod sync {
     #[cfg(loom)]
     pub(crate) use super::modelled::Mutex;
     #[cfg(not(loom))]
-    pub(crate) use super::native::{Mutex, assert_no_lock};
+    pub(crate) use super::native::{Mutex, MutexGuard, assert_no_lock};
 }
 
 #[cfg(not(loom))]

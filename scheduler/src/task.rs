@@ -13,6 +13,7 @@
 //! | `join.rs` | [`JoinHandle`], [`AbortHandle`], [`JoinError`] |
 //! | `owner.rs` | what a task knows of its pool, and the lists in which waiting tasks are found |
 //! | `hold.rs` | how long that lives |
+//! | `set.rs` | handles of which the finished ones come out first |
 //! | `place.rs` | where a task was spawned, and its name |
 //! | `current.rs` | the task whose code runs just now, as that code sees it |
 
@@ -31,6 +32,8 @@ mod memory;
 mod owner;
 #[cfg(not(loom))]
 mod place;
+#[cfg(not(loom))]
+mod set;
 mod state;
 #[cfg(not(loom))]
 mod waker;
@@ -54,4 +57,5 @@ pub use {
     id::Id,
     join::{AbortHandle, JoinError, JoinHandle},
     place::{Name, Named, Place},
+    set::{HandleSet, Joined},
 };

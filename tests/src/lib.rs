@@ -8,6 +8,7 @@
 mod alone;
 mod census;
 mod flavour;
+mod fork;
 mod process;
 mod wait;
 mod waker;
@@ -16,6 +17,7 @@ mod watchdog;
 pub use alone::{alone, alone_after};
 pub use census::{Census, Counted};
 pub use flavour::{FLAVOURS, Flavour, everywhere, with};
+pub use fork::{in_child, lives_on_as_child};
 pub use process::{cpu_time, fds, sleeps, thread_names, threads};
 pub use wait::{GOES_ON, poll_once, until, until_yielding};
 pub use waker::{Fault, FaultyWaker, counting_waker};

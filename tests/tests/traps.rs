@@ -5,6 +5,7 @@
 
 mod traps {
     mod fairness;
+    mod fork;
     mod io;
     mod resources;
     mod wakeups;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use libc::c_int;
 
-use super::{check, own, retry};
+use super::{Process, check, own, retry};
 
 /// Something can be read.
 pub(crate) const IN: u32 = libc::EPOLLIN.cast_unsigned();
@@ -28,17 +28,20 @@ pub(crate) const EDGE: u32 = libc::EPOLLET.cast_unsigned();
 #[derive(Debug)]
 pub(crate) struct Epoll {
     pub(super) fd: OwnedFd,
+    maker: Process,
 }
 
 impl Epoll {
     pub(crate) fn new() -> io::Result<Epoll> {
         // SAFETY: the call takes no pointer, and what it returns is new.
         let fd = unsafe { own(libc::epoll_create1(libc::EPOLL_CLOEXEC)) }?;
-        Ok(Epoll { fd })
+        let maker = Process::current();
+        Ok(Epoll { fd, maker })
     }
 
     /// Adds a descriptor; its events carry `token`.
     pub(crate) fn add(&self, fd: impl AsFd, token: u64, flags: u32) -> io::Result<()> {
+        self.maker.check()?;
         let mut event = libc::epoll_event {
             events: flags,
             u64: token,
@@ -46,8 +49,12 @@ impl Epoll {
         self.control(libc::EPOLL_CTL_ADD, fd, &raw mut event)
     }
 
-    /// Removes a descriptor: from here on the kernel makes no new event of it.
+    /// Removes a descriptor: from here on the kernel makes no new event of it. In a forked child
+    /// nothing happens: the registration is the parent's.
     pub(crate) fn delete(&self, fd: impl AsFd) -> io::Result<()> {
+        if self.maker.is_left() {
+            return Ok(());
+        }
         self.control(libc::EPOLL_CTL_DEL, fd, ptr::null_mut())
     }
 
@@ -66,6 +73,7 @@ impl Epoll {
     /// Fills the buffer, waiting for the first event until the timeout: milliseconds, -1 for ever.
     pub(crate) fn wait(&self, buffer: &mut Buffer, timeout: i32) -> io::Result<()> {
         buffer.events.clear();
+        self.maker.check()?;
         let room = c_int::try_from(buffer.events.capacity()).unwrap_or(c_int::MAX);
         let start = buffer.events.as_mut_ptr();
         let left = Left::new(timeout);

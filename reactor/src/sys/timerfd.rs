@@ -7,13 +7,14 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 
-use super::{check, own};
+use super::{Process, check, own};
 use crate::clock::Basis;
 
 /// A timerfd.
 #[derive(Debug)]
 pub(crate) struct TimerFd {
     fd: OwnedFd,
+    maker: Process,
 }
 
 impl TimerFd {
@@ -27,11 +28,13 @@ impl TimerFd {
         let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
         // SAFETY: the call takes no pointer, and what it returns is new.
         let fd = unsafe { own(libc::timerfd_create(clock, flags)) }?;
-        Ok(TimerFd { fd })
+        let maker = Process::current();
+        Ok(TimerFd { fd, maker })
     }
 
     /// Expires once when its clock reads `at_ns`, at once if it already does.
     pub(crate) fn set(&self, at_ns: u64) -> io::Result<()> {
+        self.maker.check()?;
         // Zero would disarm it instead of letting it expire at once.
         let at_ns = at_ns.max(1);
         let time = libc::itimerspec {

@@ -9,6 +9,7 @@ use rt_scheduler::{JoinHandle, Named};
 use crate::context;
 use crate::dispatcher::Dispatcher;
 use crate::handle::{BOX_ABOVE, Handle, box_if_large};
+use crate::task::local_set::{LocalSet, spawn_local_at};
 
 /// Spawns a task with a name, or onto another pool.
 ///
@@ -171,6 +172,44 @@ impl Builder {
         } else {
             self.spawn_blocking_at(handle, job, location)
         }
+    }
+
+    /// Spawns a task that stays on this thread. See [`spawn_local`](crate::task::spawn_local).
+    ///
+    /// # Panics
+    ///
+    /// Outside a [`LocalSet`] and the future of a `block_on`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let here = rt::task::Builder::new().name("here").spawn_local(async { rt::task::try_name() });
+    /// assert_eq!(here.await.unwrap().as_deref(), Some("here"));
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn spawn_local<F>(self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let location = Location::caller();
+        box_if_large!(future => at_place!(self, location, place => spawn_local_at(future, place)))
+    }
+
+    /// Spawns a task into a set that stays on this thread.
+    #[track_caller]
+    pub fn spawn_local_on<F>(self, future: F, set: &LocalSet) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let location = Location::caller();
+        box_if_large!(future => {
+            at_place!(self, location, place => set.spawn_local_at(future, place))
+        })
     }
 
     #[track_caller]

@@ -442,7 +442,7 @@ impl TaskRef {
             mem::forget(self);
             return;
         }
-        scope::release(self.finish());
+        scope::release(self.finish(true));
     }
 
     /// Keeps the task that this thread runs from becoming complete, until the reference is given to
@@ -459,14 +459,19 @@ impl TaskRef {
         }
         // SAFETY: `complete` has left its reference behind.
         let body = unsafe { TaskRef::from_raw(self.0) };
+        let pool = Arc::clone(body.header().shard().home().pool());
         drop(self);
-        body.finish()
+        let next = body.finish(pool.may_drop_here());
+        pool.ended_elsewhere();
+        next
     }
 
     /// Leaves the owner list, publishes the output, tells the handle, and leaves the scope, which may
     /// be the end that something else waits for.
+    ///
+    /// An output that nobody wants is leaked if this thread may not drop it.
     #[inline]
-    fn finish(self) -> Option<Holder> {
+    fn finish(self, may_drop: bool) -> Option<Holder> {
         let header = self.header();
         // The owner list's reference and this one go in one step.
         let refs = owner::delist(&self);
@@ -478,7 +483,7 @@ impl TaskRef {
             wake_joiner,
             drop_output,
         } = header.state.complete();
-        if drop_output {
+        if drop_output && may_drop {
             // SAFETY: there was no handle when the task became complete: the output is ours (T3).
             unsafe { self.drop_output() };
         }

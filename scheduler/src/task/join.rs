@@ -96,7 +96,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// Puts `waker` into the join cell. `Complete` means that the output is there instead.
-    fn register(&self, waker: &Waker) -> Join {
+    pub(super) fn register(&self, waker: &Waker) -> Join {
         let header = self.task.header();
         // The clone runs foreign code, so it comes before the cell is taken.
         let fresh = waker.clone();
@@ -117,6 +117,22 @@ impl<T> JoinHandle<T> {
     }
 }
 
+impl<T> JoinHandle<T> {
+    /// Takes the output, if the task is complete and it was not taken before.
+    pub(super) fn take(&mut self) -> Poll<Result<T, JoinError>> {
+        if self.taken || !self.is_finished() {
+            return Poll::Pending;
+        }
+        self.taken = true;
+        let mut output: Poll<Output<T>> = Poll::Pending;
+        // SAFETY: the task is complete, the output was still there, and `new`'s caller vouched for
+        // its type.
+        unsafe { self.task.take_output(&mut output) };
+        let id = self.id();
+        output.map(|output| output.map_err(|failure| JoinError::new(id, failure)))
+    }
+}
+
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
@@ -130,13 +146,7 @@ impl<T> Future for JoinHandle<T> {
             return Poll::Pending;
         }
         budget.made_progress();
-        self.taken = true;
-        let mut output: Poll<Output<T>> = Poll::Pending;
-        // SAFETY: the task is complete, `taken` says that the output is still there, and `new`'s
-        // caller vouched for its type.
-        unsafe { self.task.take_output(&mut output) };
-        let id = self.id();
-        output.map(|output| output.map_err(|failure| JoinError::new(id, failure)))
+        self.take()
     }
 }
 

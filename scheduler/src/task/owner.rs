@@ -60,6 +60,15 @@ pub(crate) trait Schedule: Send + Sync {
     /// The pool has ended its tasks: nothing that was scheduled may be kept.
     fn close(&self) {}
 
+    /// Whether this thread may drop the output of a task that has run elsewhere.
+    fn may_drop_here(&self) -> bool {
+        true
+    }
+
+    /// A task has become complete on a thread that did not run it, with the last scope that it had
+    /// left behind.
+    fn ended_elsewhere(&self) {}
+
     /// A task's own code has panicked and no handle tells of it. Called with no lock held.
     fn unhandled_panic(&self) {}
 }

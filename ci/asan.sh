@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The tests that drive the most unsafe code, under AddressSanitizer with its leak check: the unit
+# tests of the scheduler and the reactor, and of the integration tests these.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# What is not here counts threads, memory or descriptors, for which the sanitizer's own get in the way,
+# or takes too long with it.
+tests=(abort identity join join_set local panics shutdown task_local unhandled)
+
+target=$(rustc -vV | sed -n 's/^host: //p')
+installed() {
+    cargo +nightly --version >/dev/null 2>&1
+}
+if ! installed && command -v rustup >/dev/null; then
+    rustup toolchain install nightly --profile minimal --no-self-update || true
+fi
+if ! installed; then
+    echo "SKIPPED: AddressSanitizer needs a nightly toolchain, and there is none: rustup toolchain install nightly"
+    exit 0
+fi
+
+export RUSTFLAGS="-Zsanitizer=address"
+export CARGO_TARGET_DIR=${ASAN_TARGET_DIR:-target/asan}
+export CARGO_PROFILE_DEV_DEBUG=line-tables-only
+# A thread of a runtime may outlive a test that gives it up on purpose: what it holds is no leak.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:detect_stack_use_after_return=1}
+
+cargo +nightly test -q --target "$target" -p rt-scheduler -p rt-reactor --lib
+cargo +nightly test -q --target "$target" -p rt-tests "${tests[@]/#/--test=}"
