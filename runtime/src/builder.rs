@@ -37,6 +37,10 @@ const REPEATABLE_QUEUE_INTERVAL: u32 = 61;
 /// runtime.block_on(async { println!("ready") });
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own, one of them there with a feature only"
+)]
 #[must_use = "a builder makes a runtime only when `build` is called"]
 pub struct Builder {
     current_thread: bool,
@@ -48,6 +52,8 @@ pub struct Builder {
     thread_stack_size: Option<usize>,
     cpu_nice: Option<i8>,
     hooks: Hooks,
+    #[cfg(feature = "tokio-context")]
+    tokio_context: bool,
     event_interval: u32,
     global_queue_interval: Option<u32>,
     default_runtime: bool,
@@ -72,6 +78,8 @@ impl Builder {
             thread_stack_size: None,
             cpu_nice: None,
             hooks: Hooks::default(),
+            #[cfg(feature = "tokio-context")]
+            tokio_context: false,
             event_interval: 61,
             global_queue_interval: None,
             default_runtime: false,
@@ -315,6 +323,26 @@ impl Builder {
         self
     }
 
+    /// Lets libraries that insist on tokio run on this runtime; see [`compat`](crate::compat) for how,
+    /// and for what it costs. Off unless asked for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::builder().tokio_context(true).build()?;
+    /// // A timer of tokio's, in a task of ours.
+    /// let task = runtime.spawn(async {
+    ///     tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    /// });
+    /// runtime.block_on(task)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(feature = "tokio-context")]
+    pub fn tokio_context(mut self, on: bool) -> Self {
+        self.tokio_context = on;
+        self
+    }
+
     /// Makes the runtime and starts its threads.
     ///
     /// # Errors
@@ -331,6 +359,10 @@ impl Builder {
     /// ```
     pub fn build(self) -> io::Result<Runtime> {
         self.check()?;
+        #[cfg(feature = "tokio-context")]
+        if self.tokio_context {
+            crate::compat::start()?;
+        }
         let home = Home::default();
         let inner = self.build_inner(&home);
         // The threads that have started wait for this.
@@ -437,6 +469,8 @@ impl Builder {
             files,
             verdict: self.ends_by_panic().then(Verdict::default),
             maker,
+            #[cfg(feature = "tokio-context")]
+            tokio_context: self.tokio_context,
         }))
     }
 
@@ -525,6 +559,6 @@ impl fmt::Debug for Builder {
             .field("on_stall", &self.on_stall)
             .field("file_io", &self.file_io)
             .field("unhandled_panic", &self.unhandled_panic)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

@@ -40,6 +40,8 @@ static DEFAULT: OnceLock<Handle> = OnceLock::new();
 #[must_use = "the runtime is current only while the guard lives"]
 pub struct EnterGuard<'a> {
     previous: *const Inner,
+    #[cfg(feature = "tokio-context")]
+    _tokio: Option<tokio::runtime::EnterGuard<'static>>,
     /// Tied to the handle, and by the pointer to this thread, whose cell it restores.
     _handle: PhantomData<&'a Handle>,
 }
@@ -61,6 +63,12 @@ pub(crate) fn enter(handle: &Handle) -> EnterGuard<'_> {
     let previous = CURRENT.replace(Arc::into_raw(Arc::clone(&handle.inner)));
     EnterGuard {
         previous,
+        #[cfg(feature = "tokio-context")]
+        _tokio: handle
+            .inner
+            .tokio_context
+            .then(crate::compat::enter)
+            .flatten(),
         _handle: PhantomData,
     }
 }
@@ -75,6 +83,10 @@ fn release(inner: *const Inner) {
 
 /// Makes `handle` current on a thread that its runtime has started, for the thread's life.
 pub(crate) fn adopt_thread(handle: Handle) {
+    #[cfg(feature = "tokio-context")]
+    if handle.inner.tokio_context {
+        crate::compat::adopt_thread();
+    }
     let inner = Arc::into_raw(handle.inner);
     STARTED_BY.set(inner);
     release(CURRENT.replace(inner));
@@ -82,6 +94,8 @@ pub(crate) fn adopt_thread(handle: Handle) {
 
 /// The end of an adopted thread.
 pub(crate) fn leave_thread() {
+    #[cfg(feature = "tokio-context")]
+    crate::compat::leave_thread();
     release(CURRENT.replace(ptr::null()));
 }
 

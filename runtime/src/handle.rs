@@ -59,6 +59,8 @@ pub(crate) struct Inner {
     pub(crate) verdict: Option<Verdict>,
     /// Which process its threads are in.
     pub(crate) maker: Process,
+    #[cfg(feature = "tokio-context")]
+    pub(crate) tokio_context: bool,
 }
 
 /// The pool that polls IO, in one of the two flavours.

@@ -49,6 +49,12 @@
 //! # }
 //! ```
 
+#[cfg(feature = "tokio-io")]
+mod io;
+
+#[cfg(feature = "tokio-io")]
+pub use self::io::Io;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;

@@ -54,6 +54,7 @@
 //! | `tokio-io` | yes | `tokio::io::{AsyncRead, AsyncWrite}` on the I/O types, and [`io`]'s re-exports; traits and adapters only, no runtime of tokio |
 //! | `futures-io` | yes | `futures_io::{AsyncRead, AsyncWrite}` on the I/O types and on references to them |
 //! | `tracing` | no | a warning, target `rt::stall`, for the first stall from each place: task id, place, how long so far, worker, pool |
+//! | `tokio-context` | no | `Builder::tokio_context` and `rt::compat`: a helper thread with a tokio runtime, for libraries that insist on one |
 //! | `hyper` | no | `hyper::rt::{Read, Write}` on the I/O types, and `rt::hyper::{Executor, Timer}` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -65,6 +66,8 @@ compile_error!("`rt` is built on epoll, eventfd and timerfd: it runs on Linux on
 extern crate self as rt;
 
 mod builder;
+#[cfg(feature = "tokio-context")]
+pub mod compat;
 mod context;
 mod cpus;
 mod dispatcher;
