@@ -306,7 +306,7 @@ pub(crate) struct Base {
 impl Base {
     /// The point at which the kernel's monotonic clock reads `monotonic_ns`.
     #[inline]
-    fn monotonic(&self, monotonic_ns: u64) -> Deadline {
+    pub(crate) fn monotonic(&self, monotonic_ns: u64) -> Deadline {
         Deadline::from_nanos(monotonic_ns.saturating_sub(self.monotonic_ns))
     }
 

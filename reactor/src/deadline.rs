@@ -8,6 +8,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::clock::base;
+use crate::sys::monotonic_ns;
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -25,10 +26,11 @@ impl Deadline {
     /// A deadline that has always passed.
     pub const ZERO: Deadline = Deadline(0);
 
-    /// The present, by the monotonic clock.
+    /// The present, by the monotonic clock. Asked of the kernel, as std's instants are, but without a
+    /// conversion on the way.
     #[inline]
     pub fn now() -> Deadline {
-        Deadline::from_instant(Instant::now())
+        base().monotonic(monotonic_ns())
     }
 
     /// The point that lies `duration` after now.

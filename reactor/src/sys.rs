@@ -27,6 +27,7 @@ pub use fork::{Forked, Process};
 pub(crate) use timerfd::TimerFd;
 
 /// The monotonic clock in nanoseconds.
+#[inline]
 pub(crate) fn monotonic_ns() -> u64 {
     read_clock(libc::CLOCK_MONOTONIC)
 }

@@ -164,6 +164,12 @@ pub(crate) fn reactor() -> Arc<Reactor> {
     })
 }
 
+/// Whether there is a current runtime.
+#[inline]
+pub(crate) fn is_current() -> bool {
+    !CURRENT.get().is_null() || DEFAULT.get().is_some()
+}
+
 /// The present by the clock of the current runtime; outside a runtime by the monotonic clock.
 #[inline]
 pub(crate) fn now() -> Deadline {

@@ -159,12 +159,13 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         // Not subject to the budget: a deadline that has passed is always told.
-        if !self.placed && self.is_elapsed() {
+        if !self.placed && !context::is_current() && self.is_elapsed() {
             // No wheel is needed, and so no runtime.
             return Poll::Ready(());
         }
         let this = self.project();
         *this.placed = true;
+        // It looks at the time, if it is in no wheel yet.
         this.timer.poll(cx, context::wheel)
     }
 }
