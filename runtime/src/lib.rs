@@ -43,6 +43,7 @@
 //! | move a piece of work to another pool | [`run_on`] |
 //! | end things together | [`mod@scope`], [`supervisor`], [`try_scope`], [`shield`], [`CancelToken`] |
 //! | wait for time | [`time`], [`delay`] |
+//! | test in no time, and repeat what has failed | [`#[test]`](macro@test), [virtual time](time#virtual-time), [seeds](time#determinism) |
 //! | wait for sockets | [`net`], [`io`] |
 //! | read and write files | [`fs`] |
 //! | wait for signals | [`signal`] |
