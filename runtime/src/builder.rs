@@ -464,6 +464,8 @@ impl Builder {
             io,
             cpu,
             blocking,
+            #[cfg(feature = "rayon")]
+            rayon: self.rayon(cpus, granted.clone()),
             granted,
             reactor,
             files,
@@ -518,6 +520,21 @@ impl Builder {
 
     fn ends_by_panic(&self) -> bool {
         self.unhandled_panic == UnhandledPanic::ShutdownRuntime
+    }
+
+    /// The rayon pool: of the CPU pool's size, priority and stacks.
+    #[cfg(feature = "rayon")]
+    fn rayon(&self, cpus: usize, granted: Granted) -> crate::rayon::Companion {
+        let threads = self.cpu_threads.unwrap_or(cpus);
+        let nice = self.cpu_nice;
+        crate::rayon::Companion::new(
+            &self.thread_name,
+            threads,
+            self.thread_stack_size,
+            move || {
+                granted.begin_cpu(nice);
+            },
+        )
     }
 
     fn config(&self, kind: &'static str, workers: usize, hooks: &Hooks) -> Config {

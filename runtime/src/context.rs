@@ -105,6 +105,23 @@ pub(crate) fn started_by(inner: &Inner) -> bool {
     ptr::eq(STARTED_BY.get(), inner)
 }
 
+/// While it lives, this thread counts as one that `inner`'s runtime has started.
+#[cfg(feature = "rayon")]
+pub(crate) struct Lent(*const Inner);
+
+/// Lends this thread to a runtime that waits for what it does now.
+#[cfg(feature = "rayon")]
+pub(crate) fn lend_thread(inner: &Arc<Inner>) -> Lent {
+    Lent(STARTED_BY.replace(Arc::as_ptr(inner)))
+}
+
+#[cfg(feature = "rayon")]
+impl Drop for Lent {
+    fn drop(&mut self) {
+        STARTED_BY.set(self.0);
+    }
+}
+
 /// Whether this thread runs tasks of a runtime that is being shut down: they will be dropped.
 pub(crate) fn ends_here() -> bool {
     try_with(|handle| handle.inner.ends_here()).is_ok_and(|ends| ends)

@@ -53,6 +53,8 @@ pub(crate) struct Inner {
     pub(crate) cpu: LazyPool,
     pub(crate) blocking: Blocking,
     pub(crate) granted: Granted,
+    #[cfg(feature = "rayon")]
+    pub(crate) rayon: crate::rayon::Companion,
     pub(crate) reactor: Arc<Reactor>,
     pub(crate) files: Files,
     /// There if an unhandled panic ends the runtime.
@@ -146,6 +148,8 @@ impl Inner {
         }
         self.cpu.close();
         self.blocking.close();
+        #[cfg(feature = "rayon")]
+        self.rayon.close();
     }
 
     /// Waits for the threads to end, after [`close`](Inner::close).
@@ -165,7 +169,10 @@ impl Inner {
             IoPool::Threads(pool) => pool.join(until),
             IoPool::Current(_) => true,
         };
-        io & self.cpu.join(until) & self.blocking.join(until)
+        let ended = io & self.cpu.join(until) & self.blocking.join(until);
+        #[cfg(feature = "rayon")]
+        let ended = ended & self.rayon.join(until);
+        ended
     }
 }
 

@@ -40,7 +40,7 @@
 //! | run things at the same time | [`spawn`], [`spawn_on`], [`Dispatcher`], [`spawn_blocking`] |
 //! | wait for many tasks, name one, give it values of its own | [`task`] |
 //! | run at most so many of them at once | [`Dispatcher::limited`] |
-//! | move a piece of work to another pool | [`run_on`] |
+//! | move a piece of work to another pool | [`run_on`], `rayon` |
 //! | end things together | [`mod@scope`], [`supervisor`], [`try_scope`], [`shield`], [`CancelToken`] |
 //! | wait for time | [`time`], [`delay`] |
 //! | test in no time, and repeat what has failed | [`#[test]`](macro@test), [virtual time](time#virtual-time), [seeds](time#determinism) |
@@ -56,6 +56,7 @@
 //! | `futures-io` | yes | `futures_io::{AsyncRead, AsyncWrite}` on the I/O types and on references to them |
 //! | `tracing` | no | a warning, target `rt::stall`, for the first stall from each place: task id, place, how long so far, worker, pool |
 //! | `tokio-context` | no | `Builder::tokio_context` and `rt::compat`: a helper thread with a tokio runtime, for libraries that insist on one |
+//! | `rayon` | no | `rt::rayon`: a rayon pool of the CPU pool's size and priority, whose jobs can be awaited |
 //! | `hyper` | no | `hyper::rt::{Read, Write}` on the I/O types, and `rt::hyper::{Executor, Timer}` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -86,6 +87,8 @@ mod metrics;
 pub mod net;
 mod priority;
 mod quiet;
+#[cfg(feature = "rayon")]
+pub mod rayon;
 mod root;
 mod run_on;
 pub mod runtime;

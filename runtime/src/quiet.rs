@@ -2,8 +2,9 @@
 //! go on.
 //!
 //! The thread that leads asks, when it has run dry itself. What else may run are blocking jobs, tasks
-//! of the CPU pool, file operations in the kernel's hands, and threads that have blocked on a future
-//! without having got the worker. A thread of the runtime's own that blocks like that (a blocking job in `Handle::block_on`) is busy by its
+//! of the CPU pool, jobs of rayon, file operations in the kernel's hands, and threads that have blocked
+//! on a future without having got the worker. A thread of the runtime's own that blocks like that (a
+//! blocking job in `Handle::block_on`) is busy by its
 //! part's account, yet waits: it is taken off again.
 //!
 //! What the runtime cannot see holds nothing back: a thread of the program's own, a peer at the other
@@ -19,10 +20,11 @@ use crate::handle::{Inner, IoPool};
 struct Look {
     jobs: Activity,
     cpu: Activity,
+    parallel: Activity,
     aside: Activity,
     /// Whether the kernel works on files.
     files: bool,
-    /// Threads that are busy in `jobs` or `cpu` and only wait in `aside`.
+    /// Threads that are busy in `jobs`, `cpu` or `parallel` and only wait in `aside`.
     waiting: usize,
 }
 
@@ -42,6 +44,10 @@ impl Look {
         Look {
             jobs: inner.blocking.activity(),
             cpu: inner.cpu.started().map(Pool::activity).unwrap_or_default(),
+            #[cfg(feature = "rayon")]
+            parallel: inner.rayon.activity(),
+            #[cfg(not(feature = "rayon"))]
+            parallel: Activity::default(),
             aside,
             files: inner.files.is_busy(),
             // The calling thread waits as well, if it is one of them.
@@ -50,6 +56,7 @@ impl Look {
     }
 
     fn is_quiet(&self) -> bool {
-        !self.files && self.aside.busy == 0 && self.jobs.busy + self.cpu.busy <= self.waiting
+        let busy = self.jobs.busy + self.cpu.busy + self.parallel.busy;
+        !self.files && self.aside.busy == 0 && busy <= self.waiting
     }
 }
