@@ -7,9 +7,9 @@
 //! afterwards. It is called by the guard, for a worker that is stuck in a poll while tasks wait, or
 //! by a worker that is about to block and says so ([`block_in_place`]).
 //!
-//! `serving` counts the spares that serve, `wanted` says how many should. A spare looks at both
-//! between two tasks: the one that lowers `serving` leaves its queue to the others and goes. So a
-//! spare that a steady mix of long polls needs stays, and the threshold is paid once.
+//! The [`Roster`] counts the spares that serve and says how many should. A spare looks at it between
+//! two tasks: the one that is dismissed leaves its queue to the others and goes. So a spare that a
+//! steady mix of long polls needs stays, and the threshold is paid once.
 //!
 //! # Threads
 //!
@@ -30,6 +30,7 @@ use crate::pool::{Config, Shared};
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 use crate::primitive::sync::atomic::{AtomicUsize, fence};
+use crate::roster::Roster;
 use crate::stats::Counter;
 use crate::task::{Keeper, Runnable};
 use crate::view::Views;
@@ -50,10 +51,7 @@ pub(crate) struct Crew {
     pub(crate) config: Config,
     spares: Mutex<Spares>,
     called: Condvar,
-    /// Spares that serve.
-    serving: AtomicUsize,
-    /// How many should.
-    wanted: AtomicUsize,
+    pub(crate) roster: Roster,
     /// Workers that are in [`block_in_place`] just now.
     in_place: AtomicUsize,
     pub(crate) spares_called: Counter,
@@ -102,8 +100,7 @@ impl Crew {
             config,
             spares: Mutex::new(spares),
             called: Condvar::new(),
-            serving: AtomicUsize::new(0),
-            wanted: AtomicUsize::new(0),
+            roster: Roster::new(),
             in_place: AtomicUsize::new(0),
             spares_called: Counter::default(),
             threads: Mutex::default(),
@@ -241,7 +238,7 @@ impl Crew {
         let index = seat.index;
         spares.called.push(seat);
         // Counted before it can be dismissed, or found missing by the guard.
-        self.serving.fetch_add(1, Relaxed);
+        self.roster.call();
         self.shared.parking.enlist();
         self.spares_called.add(1);
         if spares.waiting >= spares.called.len() {
@@ -265,7 +262,7 @@ impl Crew {
             let seat = spares.called.swap_remove(at);
             spares.free.push(seat);
             drop(spares);
-            self.serving.fetch_sub(1, Relaxed);
+            self.roster.take_back();
             self.shared.parking.discharge();
         }
     }
@@ -275,7 +272,7 @@ impl Crew {
         let _running = Running::new(self);
         self.config.hooks.start();
         while let Some(seat) = self.wait_for_call() {
-            let seat = self.serve(seat, || self.dismiss_one());
+            let seat = self.serve(seat, || self.roster.dismiss_one());
             lock(&self.spares).free.push(seat);
             self.shared.parking.discharge();
         }
@@ -304,44 +301,21 @@ impl Crew {
         }
     }
 
-    /// Whether the calling spare is one too many; then it counts no more.
-    fn dismiss_one(&self) -> bool {
-        let wanted = self.wanted.load(Relaxed);
-        self.serving.load(Relaxed) > wanted
-            && self
-                .serving
-                .fetch_update(Relaxed, Relaxed, |serving| {
-                    (serving > wanted).then(|| serving - 1)
-                })
-                .is_ok()
-    }
-
-    /// How many spares serve.
-    pub(crate) fn serving(&self) -> usize {
-        self.serving.load(Relaxed)
-    }
-
     /// How many workers block with [`block_in_place`].
     pub(crate) fn in_place(&self) -> usize {
         self.in_place.load(Relaxed)
     }
 
-    /// Says how many spares should serve, and wakes one that sleeps and is too many.
+    /// Says how many spares should serve.
     pub(crate) fn want(&self, spares: usize) {
-        self.wanted.store(spares, Relaxed);
-        if self.serving() > spares {
-            let seats = self.config.workers..self.shared.places();
-            let parking = &self.shared.parking;
-            if let Some(index) = seats.into_iter().find(|&seat| parking.idle.is_parked(seat)) {
-                parking.notify_worker(index);
-            }
-        }
+        let seats = self.config.workers..self.shared.places();
+        self.roster.want(spares, &self.shared.parking, seats);
     }
 
     /// A worker begins to block: its queues are empty, and if all others are busy a spare comes.
     fn begin_in_place(self: &Arc<Self>, local: &Local) {
         let blocked = self.in_place.fetch_add(1, Relaxed) + 1;
-        self.wanted.fetch_max(blocked, Relaxed);
+        self.roster.want_at_least(blocked);
         // Store-then-look with `close` and `join_polling`: one of the two sees the other.
         fence(SeqCst);
         if self.shared.parking.is_closed() {
@@ -350,7 +324,7 @@ impl Crew {
         }
         self.shared.remote(local.index()).block_in_place(true);
         local.hand_over();
-        if self.shared.parking.idle.parked() == 0 && self.serving() < blocked {
+        if self.shared.parking.idle.parked() == 0 && self.roster.serving() < blocked {
             self.call_spare();
         }
     }

@@ -104,7 +104,7 @@ impl Looks {
             self.help(crew, &sum);
         }
         self.settle(crew, &sum, now);
-        watch.busy = crew.serving() > 0;
+        watch.busy = crew.roster.serving() > 0;
         // All are in long polls: what waits behind them should not wait for a whole tick.
         let tight = parked == 0 && sum.awake > 0 && sum.stuck + sum.long == sum.awake;
         watch.nap = if tight { SHORT_TICK } else { TICK };
@@ -165,14 +165,14 @@ impl Looks {
             sum.stalled
         };
         if hindered > 0 && sum.awake - hindered < crew.config.workers {
-            self.need(crew, crew.serving() + 1);
+            self.need(crew, crew.roster.serving() + 1);
             crew.call_spare();
         }
     }
 
     /// Keeps as many spares as were needed in the last moments.
     fn settle(&mut self, crew: &Crew, sum: &Sum, now: Instant) {
-        let needs = sum.stalled.max(crew.in_place()).min(crew.serving());
+        let needs = sum.stalled.max(crew.in_place()).min(crew.roster.serving());
         let lingered = now.saturating_duration_since(self.needed_at) >= LINGER;
         if needs >= self.needed || lingered {
             self.needed = needs;

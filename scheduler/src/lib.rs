@@ -52,6 +52,7 @@ mod pool;
 mod primitive;
 #[cfg(not(loom))]
 mod rng;
+mod roster;
 pub mod scope;
 mod slot;
 #[cfg(not(loom))]

@@ -74,7 +74,7 @@ fn when_all_workers_are_stuck_spare_ones_stand_in() {
 /// waits for.
 #[test]
 fn a_task_in_the_slot_of_a_stuck_worker_runs_elsewhere() {
-    for workers in [1, 2] {
+    for workers in [1, 2, 8] {
         with(Flavour::Workers(workers), |runtime| {
             for _ in 0..5 {
                 let task = runtime.spawn(async {
@@ -214,7 +214,7 @@ fn without_a_threshold_nobody_stands_in() {
 /// The job waits for a task of the same pool: somebody else must run it.
 #[test]
 fn a_job_in_place_leaves_the_worker_to_the_others() {
-    for workers in [1, 2] {
+    for workers in [1, 2, 8] {
         let _watchdog = Watchdog::new();
         // At once, not when the guard notices.
         let builder = Flavour::Workers(workers).builder().stall_threshold(None);
@@ -243,7 +243,7 @@ fn a_job_in_place_leaves_the_worker_to_the_others() {
 
 #[test]
 fn a_job_in_place_may_block_on_the_runtime() {
-    for workers in [1, 2] {
+    for workers in [1, 2, 8] {
         with(Flavour::Workers(workers), |runtime| {
             let handle = runtime.handle().clone();
             let task = runtime.spawn(async move {

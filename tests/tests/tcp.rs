@@ -15,7 +15,7 @@ use rt::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use rt::net::{TcpListener, TcpStream};
 use rt::time::{sleep, timeout};
 use rt::{Dispatcher, Runtime};
-use rt_tests::{Flavour, alone, alone_after, everywhere, fds, poll_once, until, with};
+use rt_tests::{FLAVOURS, Flavour, alone, alone_after, everywhere, fds, poll_once, until, with};
 use tokio::sync::Barrier;
 
 /// As many file descriptors as the process may have.
@@ -316,7 +316,7 @@ fn any_number_of_tasks_may_wait_on_one_socket() {
 /// A task whose socket is always ready still lets others run.
 #[test]
 fn a_socket_that_is_always_ready_starves_nobody() {
-    for flavour in [Flavour::CurrentThread, Flavour::Workers(1)] {
+    for flavour in FLAVOURS {
         with(flavour, |runtime| {
             runtime.block_on(async {
                 let (near, far) = pair().await;

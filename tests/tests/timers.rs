@@ -460,7 +460,7 @@ fn an_earlier_deadline_from_anywhere_overtakes_one_that_is_waited_for() {
 /// Timers end although every worker is held up in a task that blocks.
 #[test]
 fn timers_end_while_all_workers_are_busy() {
-    for workers in [1, 2] {
+    for workers in [1, 2, 8] {
         with(Flavour::Workers(workers), |runtime| {
             let (release, hold) = mpsc::channel::<()>();
             let hold = Arc::new(Mutex::new(hold));

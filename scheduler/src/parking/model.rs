@@ -425,3 +425,25 @@ fn an_active_worker_is_watched() {
         guard.join().unwrap();
     });
 }
+
+/// As before, but a spare sleeps beside the worker that is stuck: one that sleeps is not all.
+#[test]
+fn a_stuck_worker_is_watched_while_a_spare_sleeps() {
+    check(2, || {
+        let (world, _fake) = world(1, 1, Polling::Guarded);
+        world.parking.enlist();
+        let spare = spawn(&world, |world| world.work(1, |_| ()));
+        let worker = spawn(&world, |world| {
+            world.done.store(1, Relaxed);
+            world.get_stuck();
+            world.parking.close();
+        });
+        world.guard(|world| {
+            if world.done.load(Acquire) == 1 {
+                world.release();
+            }
+        });
+        worker.join().unwrap();
+        spare.join().unwrap();
+    });
+}

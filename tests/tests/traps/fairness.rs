@@ -10,7 +10,7 @@ use rt::net::{TcpListener, TcpStream};
 use rt::task::{AbortHandle, consume_budget};
 use rt::time::{Instant, sleep};
 use rt::{Dispatcher, Runtime};
-use rt_tests::{Flavour, Watchdog, everywhere, until, with};
+use rt_tests::{FLAVOURS, Flavour, Watchdog, everywhere, until, with};
 use tokio::sync::{Notify, oneshot};
 
 /// Ways to keep a worker's queue from ever being empty.
@@ -66,7 +66,8 @@ impl KeepBusy {
     fn start(runtime: &Runtime, way: Busy) -> Self {
         let alive = Arc::new(());
         let mut tasks = Vec::new();
-        for _ in 0..4 {
+        // More of them than workers.
+        for _ in 0..10 {
             match way {
                 Busy::Yields => tasks.push(runtime.spawn(async {
                     loop {
@@ -146,15 +147,9 @@ async fn life() {
     rt::spawn_blocking(|| ()).await.unwrap();
 }
 
-const FEW_WORKERS: [Flavour; 3] = [
-    Flavour::CurrentThread,
-    Flavour::Workers(1),
-    Flavour::Workers(2),
-];
-
 #[test]
 fn tasks_that_are_always_ready_keep_nothing_from_going_on() {
-    for flavour in FEW_WORKERS {
+    for flavour in FLAVOURS {
         for way in WAYS {
             with(flavour, |runtime| {
                 eprintln!("{way:?}");
@@ -172,7 +167,7 @@ fn tasks_that_are_always_ready_keep_nothing_from_going_on() {
 /// The same on the thread that blocks: its own future is the one that never lets go.
 #[test]
 fn a_blocked_future_that_is_always_ready_keeps_nothing_from_going_on() {
-    for flavour in FEW_WORKERS {
+    for flavour in FLAVOURS {
         with(flavour, |runtime| {
             let task = runtime.spawn(life());
             runtime.block_on(async {
@@ -272,7 +267,7 @@ fn a_task_that_yields_goes_behind_all_that_wait() {
 /// IO and timers of the CPU pool and of blocked threads go on while all IO workers are stuck.
 #[test]
 fn stuck_workers_keep_no_socket_and_no_timer_of_others_waiting() {
-    for workers in [1, 2] {
+    for workers in [1, 2, 8] {
         with(Flavour::Workers(workers), |runtime| {
             let (release, hold) = mpsc::channel::<()>();
             let hold = Arc::new(Mutex::new(hold));
@@ -307,26 +302,97 @@ fn stuck_workers_keep_no_socket_and_no_timer_of_others_waiting() {
     }
 }
 
+/// How a task comes to lie behind a worker that blocks.
+#[derive(Clone, Copy, Debug)]
+enum Behind {
+    /// It would run next.
+    Slot,
+    /// In the queue, behind others.
+    Queue,
+    /// It has run there, and gave way.
+    Yielded,
+    /// It waits on the CPU pool's side: its wake-up comes from there.
+    Elsewhere,
+}
+
+/// A task waits for data that another one must send, which lies behind a worker that blocks until the
+/// first one has read: in every arrangement the data comes.
+#[test]
+fn data_comes_although_its_sender_lies_behind_a_blocked_worker() {
+    let ways = [
+        Behind::Slot,
+        Behind::Queue,
+        Behind::Yielded,
+        Behind::Elsewhere,
+    ];
+    for workers in [1, 2, 8] {
+        for way in ways {
+            with(Flavour::Workers(workers), |runtime| {
+                eprintln!("{way:?}");
+                let (near, far) = runtime.block_on(connection());
+                let (tell, told) = mpsc::channel();
+                let reader = runtime.spawn(async move {
+                    near.read_exact(&mut [0; 4]).await.unwrap();
+                    tell.send(()).unwrap();
+                });
+                let blocks = runtime.spawn(async move {
+                    let send = async move {
+                        match way {
+                            Behind::Yielded => rt::yield_now().await,
+                            Behind::Elsewhere => {
+                                let wait = sleep(Duration::from_micros(100));
+                                rt::spawn_on(Dispatcher::Cpu, wait).await.unwrap();
+                            }
+                            Behind::Slot | Behind::Queue => {}
+                        }
+                        far.write_all(b"data").await.unwrap();
+                    };
+                    drop(rt::spawn(send));
+                    match way {
+                        Behind::Slot => {}
+                        Behind::Queue => (0..10).for_each(|_| drop(rt::spawn(async {}))),
+                        Behind::Yielded | Behind::Elsewhere => rt::yield_now().await,
+                    }
+                    told.recv().unwrap();
+                });
+                runtime.block_on(async {
+                    reader.await.unwrap();
+                    blocks.await.unwrap();
+                });
+            });
+        }
+    }
+}
+
+async fn connection() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let near = TcpStream::connect(address).await.unwrap();
+    (near, listener.accept().await.unwrap().0)
+}
+
 /// With a worker left, everything goes on, also what the stuck ones have just woken.
 #[test]
 fn one_free_worker_is_enough() {
-    with(Flavour::Workers(4), |runtime| {
-        let (release, hold) = mpsc::channel::<()>();
-        let hold = Arc::new(Mutex::new(hold));
-        let (stuck, is_stuck) = mpsc::channel();
-        for _ in 0..3 {
-            let (hold, stuck) = (Arc::clone(&hold), stuck.clone());
-            drop(runtime.spawn(async move {
-                stuck.send(()).unwrap();
-                let _ = hold.lock().unwrap().recv();
-            }));
-            is_stuck.recv().unwrap();
-        }
-        for _ in 0..20 {
-            runtime.block_on(runtime.spawn(life())).unwrap();
-        }
-        drop(release);
-    });
+    for workers in [2, 8] {
+        with(Flavour::Workers(workers), |runtime| {
+            let (release, hold) = mpsc::channel::<()>();
+            let hold = Arc::new(Mutex::new(hold));
+            let (stuck, is_stuck) = mpsc::channel();
+            for _ in 1..workers {
+                let (hold, stuck) = (Arc::clone(&hold), stuck.clone());
+                drop(runtime.spawn(async move {
+                    stuck.send(()).unwrap();
+                    let _ = hold.lock().unwrap().recv();
+                }));
+                is_stuck.recv().unwrap();
+            }
+            for _ in 0..20 {
+                runtime.block_on(runtime.spawn(life())).unwrap();
+            }
+            drop(release);
+        });
+    }
 }
 
 /// A spent budget does not hide that a timer has expired.
