@@ -46,6 +46,7 @@
 //! | test in no time, and repeat what has failed | [`#[test]`](macro@test), [virtual time](time#virtual-time), [seeds](time#determinism) |
 //! | wait for sockets | [`net`], [`io`] |
 //! | read and write files | [`fs`] |
+//! | run other programs | [`process`] |
 //! | wait for signals | [`signal`] |
 //!
 //! # Features
@@ -86,6 +87,7 @@ pub mod macros_support;
 mod metrics;
 pub mod net;
 mod priority;
+pub mod process;
 mod quiet;
 #[cfg(feature = "rayon")]
 pub mod rayon;

@@ -12,6 +12,7 @@ use libc::c_int;
 
 pub(crate) mod file;
 pub(crate) mod priority;
+pub(crate) mod process;
 pub(crate) mod signal;
 pub(crate) mod uring;
 

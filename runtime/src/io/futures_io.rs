@@ -13,6 +13,7 @@ use super::Registration;
 use super::stream::{Bytes, first_mut, total};
 use crate::net::unix::pipe;
 use crate::net::{TcpStream, UnixStream, tcp, unix};
+use crate::process::{ChildStderr, ChildStdin, ChildStdout};
 
 impl<T: Bytes> Registration<T> {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
@@ -97,6 +98,7 @@ implement_read!(tcp::OwnedReadHalf, &tcp::OwnedReadHalf);
 implement_read!(unix::ReadHalf<'_>, &unix::ReadHalf<'_>);
 implement_read!(unix::OwnedReadHalf, &unix::OwnedReadHalf);
 implement_read!(pipe::Receiver, &pipe::Receiver);
+implement_read!(ChildStdout, &ChildStdout, ChildStderr, &ChildStderr);
 
 implement_write!(TcpStream, &TcpStream, UnixStream, &UnixStream);
 implement_write!(tcp::WriteHalf<'_>, &tcp::WriteHalf<'_>);
@@ -104,3 +106,4 @@ implement_write!(tcp::OwnedWriteHalf, &tcp::OwnedWriteHalf);
 implement_write!(unix::WriteHalf<'_>, &unix::WriteHalf<'_>);
 implement_write!(unix::OwnedWriteHalf, &unix::OwnedWriteHalf);
 implement_write!(pipe::Sender, &pipe::Sender);
+implement_write!(ChildStdin, &ChildStdin);

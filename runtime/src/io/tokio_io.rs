@@ -19,6 +19,7 @@ use bytes::BufMut;
 
 use crate::net::unix::pipe;
 use crate::net::{TcpStream, UnixStream, tcp, unix};
+use crate::process::{ChildStderr, ChildStdin, ChildStdout};
 
 mod sockets;
 
@@ -111,7 +112,7 @@ macro_rules! implement_write {
 
 implement_read!(TcpStream, tcp::ReadHalf<'_>, tcp::OwnedReadHalf);
 implement_read!(UnixStream, unix::ReadHalf<'_>, unix::OwnedReadHalf);
-implement_read!(pipe::Receiver);
+implement_read!(pipe::Receiver, ChildStdout, ChildStderr);
 implement_write!(TcpStream, tcp::WriteHalf<'_>, tcp::OwnedWriteHalf);
 implement_write!(UnixStream, unix::WriteHalf<'_>, unix::OwnedWriteHalf);
-implement_write!(pipe::Sender);
+implement_write!(pipe::Sender, ChildStdin);

@@ -382,7 +382,7 @@ end!(Sender, Receiver);
 write_methods!(Sender, with_a_pipe);
 read_methods!(Receiver, with_a_pipe);
 
-fn nonblocking(file: File) -> io::Result<File> {
+pub(crate) fn nonblocking(file: File) -> io::Result<File> {
     // The call is the same for every kind of file.
     SockRef::from(&file).set_nonblocking(true)?;
     Ok(file)
