@@ -9,6 +9,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use pin_project_lite::pin_project;
+
 /// Operations a poll.
 const BUDGET: u8 = 128;
 
@@ -82,25 +84,59 @@ pub(crate) fn with_budget<R>(f: impl FnOnce() -> R) -> R {
 /// # Cancel safety
 ///
 /// Cancel safe: nothing is lost but the unit.
+///
+/// # Examples
+///
+/// ```
+/// # #[rt::main]
+/// # async fn main() {
+/// let mut sum = 0;
+/// for number in 0..1000u64 {
+///     sum += number;
+///     rt::task::consume_budget().await;
+/// }
+/// assert_eq!(sum, 499_500);
+/// # }
+/// ```
 pub async fn consume_budget() {
     std::future::poll_fn(|cx| poll_proceed(cx).map(Coop::made_progress)).await;
 }
 
-/// A future that is polled without a budget; see [`unconstrained`].
-#[derive(Debug)]
-#[must_use = "futures do nothing unless polled"]
-pub struct Unconstrained<F>(F);
-
-/// Exempts `future` from the budget. It can then keep its worker for as long as it is ready.
-pub fn unconstrained<F>(future: F) -> Unconstrained<F> {
-    Unconstrained(future)
+pin_project! {
+    /// A future that is polled without a budget; see [`unconstrained`].
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless polled"]
+    pub struct Unconstrained<F> {
+        #[pin]
+        future: F,
+    }
 }
 
-impl<F: Future + Unpin> Future for Unconstrained<F> {
+/// Exempts `future` from the budget. It can then keep its worker for as long as it is ready.
+///
+/// # Examples
+///
+/// ```
+/// # #[rt::main]
+/// # async fn main() {
+/// let busy = rt::task::unconstrained(async {
+///     for _ in 0..1000 {
+///         rt::task::consume_budget().await;
+///     }
+///     "in one poll"
+/// });
+/// assert_eq!(busy.await, "in one poll");
+/// # }
+/// ```
+pub fn unconstrained<F>(future: F) -> Unconstrained<F> {
+    Unconstrained { future }
+}
+
+impl<F: Future> Future for Unconstrained<F> {
     type Output = F::Output;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let _restore = Restore(LEFT.with(|left| left.replace(UNLIMITED)));
-        Pin::new(&mut self.0).poll(cx)
+        self.project().future.poll(cx)
     }
 }

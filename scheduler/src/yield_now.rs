@@ -15,6 +15,19 @@ use crate::context;
 /// # Cancel safety
 ///
 /// Cancel safe: there is nothing to lose.
+///
+/// # Examples
+///
+/// ```
+/// # #[rt::main]
+/// # async fn main() {
+/// let other = rt::spawn(async { 1 });
+/// while !other.is_finished() {
+///     rt::yield_now().await;
+/// }
+/// assert_eq!(other.await.unwrap(), 1);
+/// # }
+/// ```
 pub fn yield_now() -> YieldNow {
     YieldNow { yielded: false }
 }

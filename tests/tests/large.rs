@@ -11,6 +11,7 @@ use std::hint::black_box;
 use std::thread;
 
 use rt::Dispatcher;
+use rt::task::{JoinSet, LocalSet};
 use rt_tests::{FLAVOURS, Watchdog};
 
 const LARGE: usize = 192 << 10;
@@ -99,6 +100,35 @@ fn a_large_future_is_blocked_on() {
         spawner(move || {
             let runtime = flavour.builder().thread_stack_size(STACK).build().unwrap();
             assert_eq!(runtime.block_on(large()), 1);
+        });
+    }
+}
+
+#[test]
+fn a_large_future_is_put_into_a_set() {
+    for flavour in FLAVOURS {
+        let _watchdog = Watchdog::new();
+        spawner(move || {
+            let runtime = flavour.builder().thread_stack_size(STACK).build().unwrap();
+            let _current = runtime.enter();
+            let mut set = JoinSet::new();
+            set.spawn(large());
+            set.spawn_on(Dispatcher::Cpu, large());
+            assert_eq!(runtime.block_on(set.join_all()), [1, 1]);
+        });
+    }
+}
+
+#[test]
+fn a_large_future_stays_on_its_thread() {
+    for flavour in FLAVOURS {
+        let _watchdog = Watchdog::new();
+        spawner(move || {
+            let runtime = flavour.builder().thread_stack_size(STACK).build().unwrap();
+            let set = LocalSet::new();
+            let task = set.spawn_local(large());
+            assert_eq!(set.block_on(&runtime, task).unwrap(), 1);
+            assert_eq!(set.block_on(&runtime, large()), 1);
         });
     }
 }

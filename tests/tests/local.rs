@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
@@ -16,14 +17,14 @@ use tokio::sync::{mpsc as channel, oneshot};
 /// Not `Send`; tells the thread that drops it.
 struct Bound {
     home: ThreadId,
-    _not_send: Rc<()>,
+    _not_send: PhantomData<*const ()>,
 }
 
 impl Bound {
     fn new() -> Self {
         Bound {
             home: thread::current().id(),
-            _not_send: Rc::new(()),
+            _not_send: PhantomData,
         }
     }
 }

@@ -17,7 +17,8 @@ use rt::net::{TcpListener, TcpStream};
 use rt::time::sleep;
 use rt::{Dispatcher, Handle, Runtime};
 use rt_tests::{
-    Census, FLAVOURS, Flavour, Watchdog, alone, everywhere, fds, thread_names, threads, until,
+    Census, FLAVOURS, Flavour, Watchdog, alone, everywhere, fds, memory, thread_names, threads,
+    until,
 };
 
 fn thread_name() -> String {
@@ -235,14 +236,19 @@ fn use_it(runtime: &Runtime) {
 }
 
 #[test]
-fn a_hundred_runtimes_leave_no_thread_and_no_descriptor() {
+fn five_hundred_runtimes_leave_nothing() {
     alone(|| {
         // The first one opens what the process keeps, if there is such a thing.
         let threads_before = threads();
         use_it(&Flavour::Workers(2).build());
         until(|| threads() == threads_before);
         let fds_before = fds();
-        for round in 0..100 {
+        let mut memory_before = 0;
+        for round in 0..500 {
+            if round == 50 {
+                until(|| threads() == threads_before);
+                memory_before = memory();
+            }
             let runtime = FLAVOURS[round % FLAVOURS.len()].build();
             use_it(&runtime);
             if round % 3 == 0 {
@@ -252,6 +258,8 @@ fn a_hundred_runtimes_leave_no_thread_and_no_descriptor() {
             }
         }
         until(|| threads() == threads_before && fds() == fds_before);
+        let grown = memory().saturating_sub(memory_before);
+        assert!(grown < 8 << 20, "{grown} bytes more");
     });
 }
 

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::panic;
+use std::panic::{self, Location};
 use std::task::{Context, Poll};
 
 use rt_scheduler::{HandleSet, Joined};
 
+use crate::context;
 use crate::dispatcher::Dispatcher;
-use crate::handle::Handle;
+use crate::handle::{Handle, box_if_large};
 use crate::task::{self, AbortHandle, Id, JoinError, JoinHandle, LocalSet};
 
 /// Tasks of which the finished ones come out first.
@@ -19,6 +20,24 @@ use crate::task::{self, AbortHandle, Id, JoinError, JoinHandle, LocalSet};
 ///
 /// A task that was given up by [`abort_all`](JoinSet::abort_all), or by its own handle, still comes out,
 /// as an error that says that it was cancelled.
+///
+/// The tasks may outlive the set's owner, and move: they borrow nothing, and are [`Send`].
+///
+/// ```compile_fail
+/// # #[rt::main]
+/// # async fn main() {
+/// let text = String::from("borrowed");
+/// rt::task::JoinSet::new().spawn(async { text.len() });
+/// # }
+/// ```
+///
+/// ```compile_fail
+/// # #[rt::main]
+/// # async fn main() {
+/// let shared = std::rc::Rc::new(1);
+/// rt::task::JoinSet::new().spawn(async move { *shared });
+/// # }
+/// ```
 ///
 /// # Examples
 ///
@@ -117,7 +136,10 @@ impl<T: 'static> JoinSet<T> {
         F: Future<Output = T> + Send + 'static,
         T: Send,
     {
-        let task = crate::spawn(future);
+        let location = Location::caller();
+        let task = box_if_large!(future => {
+            context::with(|handle| handle.spawn_at(Dispatcher::Io, future, location))
+        });
         self.insert(task)
     }
 
@@ -132,7 +154,10 @@ impl<T: 'static> JoinSet<T> {
         F: Future<Output = T> + Send + 'static,
         T: Send,
     {
-        let task = crate::spawn_on(dispatcher, future);
+        let location = Location::caller();
+        let task = box_if_large!(future => {
+            context::with(|handle| handle.spawn_at(dispatcher, future, location))
+        });
         self.insert(task)
     }
 

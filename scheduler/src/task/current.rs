@@ -22,6 +22,17 @@ pub fn try_id() -> Option<Id> {
 /// # Panics
 ///
 /// Outside a task, a future that `block_on` runs included; [`try_id`] does not.
+///
+/// # Examples
+///
+/// ```
+/// # #[rt::main]
+/// # async fn main() {
+/// let task = rt::spawn(async { rt::task::id() });
+/// let id = task.id();
+/// assert_eq!(task.await.unwrap(), id);
+/// # }
+/// ```
 #[track_caller]
 pub fn id() -> Id {
     match try_id() {
@@ -31,6 +42,17 @@ pub fn id() -> Id {
 }
 
 /// The name of the task that runs on this thread, if one does and it was given a name.
+///
+/// # Examples
+///
+/// ```
+/// # #[rt::main]
+/// # async fn main() {
+/// let task = rt::task::Builder::new().name("worker").spawn(async { rt::task::try_name() });
+/// assert_eq!(task.await.unwrap().as_deref(), Some("worker"));
+/// assert_eq!(rt::task::try_name(), None);
+/// # }
+/// ```
 pub fn try_name() -> Option<Arc<str>> {
     scope::with_task(|task| task.and_then(|task| task.name().cloned()))
 }

@@ -19,6 +19,17 @@ thread_local! {
 /// The id of a task, unique among all tasks of the process.
 ///
 /// Ids say nothing of the order in which tasks were spawned.
+///
+/// # Examples
+///
+/// ```
+/// # #[rt::main]
+/// # async fn main() {
+/// let task = rt::spawn(async { rt::task::id() });
+/// let id: rt::task::Id = task.id();
+/// assert_eq!(task.await.unwrap(), id);
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(NonZeroU64);
 

@@ -38,6 +38,20 @@ pub(crate) enum Failure {
 ///
 /// Awaiting `&mut handle` is cancel safe: the output stays with the task until the poll that
 /// returns it.
+///
+/// # Examples
+///
+/// ```
+/// # #[rt::main]
+/// # async fn main() {
+/// let task = rt::spawn(async { "done" });
+/// assert_eq!(task.await.unwrap(), "done");
+///
+/// let endless = rt::spawn(std::future::pending::<()>());
+/// endless.abort();
+/// assert!(endless.await.unwrap_err().is_cancelled());
+/// # }
+/// ```
 pub struct JoinHandle<T> {
     task: TaskRef,
     /// The output was returned; only the task's name and its end remain to ask for.
@@ -176,6 +190,18 @@ impl<T> fmt::Debug for JoinHandle<T> {
 }
 
 /// The right to abort a task, without a claim to its output.
+///
+/// # Examples
+///
+/// ```
+/// # #[rt::main]
+/// # async fn main() {
+/// let task = rt::spawn(std::future::pending::<()>());
+/// let abort = task.abort_handle();
+/// std::thread::spawn(move || abort.abort());
+/// assert!(task.await.unwrap_err().is_cancelled());
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct AbortHandle {
     task: TaskRef,
@@ -210,6 +236,18 @@ impl fmt::Debug for AbortHandle {
 }
 
 /// A task ended without a value: it was cancelled, it panicked, or its error went to its scope.
+///
+/// # Examples
+///
+/// ```
+/// # #[rt::main]
+/// # async fn main() {
+/// let task = rt::spawn(async { panic!("on purpose") });
+/// let error: rt::task::JoinError = task.await.unwrap_err();
+/// assert!(error.is_panic());
+/// assert_eq!(error.into_panic().downcast_ref(), Some(&"on purpose"));
+/// # }
+/// ```
 pub struct JoinError {
     id: Id,
     kind: Kind,

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use rt::Runtime;
-use rt::task::JoinHandle;
-use rt_tests::{Census, Flavour, Watchdog, counting_waker, everywhere, until, with};
+use rt::task::{JoinHandle, JoinSet};
+use rt_tests::{Census, Flavour, Watchdog, alone, counting_waker, everywhere, memory, until, with};
 use tokio::sync::oneshot;
 
 /// Whoever still has a handle or a waker of a finished task keeps a small block of memory, and
@@ -140,5 +140,38 @@ fn a_burst_leaves_nothing_behind() {
         assert_eq!(census.alive(), 0);
         until(|| runtime.metrics().live_tasks == 0);
         assert_eq!(runtime.metrics().injected, 0);
+    });
+}
+
+/// Queues, lists and sets give the room back that a burst has taken.
+#[test]
+fn a_million_tasks_at_once_leave_no_memory_behind() {
+    const TASKS: usize = 1_000_000;
+    alone(|| {
+        let runtime = Flavour::Workers(2).build();
+        let burst = |tasks: usize| {
+            let spawner = runtime.spawn(async move {
+                let mut set: JoinSet<()> = (0..tasks).map(|_| async {}).collect();
+                while let Some(ended) = set.join_next().await {
+                    ended.unwrap();
+                }
+                // Kept to the end: it has given its room back by itself.
+                assert!(set.is_empty());
+                set
+            });
+            let _set = runtime.block_on(spawner).unwrap();
+            for _ in 0..tasks {
+                drop(runtime.spawn(async {}));
+            }
+            runtime.block_on(rt_tests::until_yielding(|| {
+                runtime.metrics().live_tasks == 0
+            }));
+            memory()
+        };
+        let before = burst(1000);
+        let after = burst(TASKS);
+        let grown = after.saturating_sub(before);
+        // A tenth of what the tasks alone have taken.
+        assert!(grown < TASKS * 12, "{grown} bytes more");
     });
 }
