@@ -61,6 +61,19 @@ diff <(tail -n +2 "$work/seeds") "$work/replay" > /dev/null || fail "seeds repla
 grep -q '^wrong' "$work/replay" || fail "seeds replayed a run without the race"
 echo "seeds: found a race, and replayed it from seed $wrong"
 
+timeout 60 "$bin/crunch" --load 2 > "$work/crunch.load" || fail "crunch failed"
+for endpoint in hash health; do
+    grep -qE "^$endpoint: [1-9][0-9]* answers, p99 [0-9.]+ ms" "$work/crunch.load" || fail "crunch: no p99 of $endpoint"
+done
+start crunch
+if command -v curl > /dev/null; then
+    for path in health hash/word; do
+        curl -fsS --max-time 30 "http://127.0.0.1:$port/$path" > /dev/null || fail "crunch does not answer /$path"
+    done
+fi
+stop TERM
+echo "crunch: $(paste -sd ';' "$work/crunch.load")"
+
 start http
 if command -v curl > /dev/null; then
     answer=$(curl -fsS --max-time 10 "http://127.0.0.1:$port/")
