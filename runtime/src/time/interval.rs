@@ -195,6 +195,21 @@ impl Interval {
 
     /// The same to be polled: gives the time at which the tick was due, once it has passed. Until
     /// then the task of the last poll is woken when it does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use std::future::poll_fn;
+    /// use rt::time::interval;
+    ///
+    /// # #[rt::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let mut interval = interval(Duration::from_secs(1));
+    /// let start = poll_fn(|cx| interval.poll_tick(cx)).await;
+    /// assert_eq!(poll_fn(|cx| interval.poll_tick(cx)).await, start + interval.period());
+    /// # }
+    /// ```
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         ready!(self.sleep.as_mut().poll(cx));
         let (due, now) = (self.sleep.deadline(), Instant::now());
@@ -226,16 +241,62 @@ impl Interval {
     }
 
     /// The next tick comes at once, and the ones after it follow at a period's distance.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use rt::time::interval;
+    ///
+    /// # #[rt::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let mut interval = interval(Duration::from_secs(1));
+    /// let start = interval.tick().await;
+    /// interval.reset_immediately();
+    /// assert_eq!(interval.tick().await, start);
+    /// # }
+    /// ```
     pub fn reset_immediately(&mut self) {
         self.reset_after(Duration::ZERO);
     }
 
     /// The next tick comes after `after`, and the ones after it follow at a period's distance.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use rt::time::interval;
+    ///
+    /// # #[rt::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let mut interval = interval(Duration::from_secs(1));
+    /// let start = interval.tick().await;
+    /// interval.reset_after(Duration::from_secs(5));
+    /// assert_eq!(interval.tick().await, start + Duration::from_secs(5));
+    /// assert_eq!(interval.tick().await, start + Duration::from_secs(6));
+    /// # }
+    /// ```
     pub fn reset_after(&mut self, after: Duration) {
         self.reset_at(Instant::now() + after);
     }
 
     /// The next tick comes at `deadline`, and the ones after it follow at a period's distance.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use rt::time::{Instant, interval};
+    ///
+    /// # #[rt::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let mut interval = interval(Duration::from_secs(1));
+    /// let deadline = Instant::now() + Duration::from_secs(30);
+    /// interval.reset_at(deadline);
+    /// assert_eq!(interval.tick().await, deadline);
+    /// # }
+    /// ```
     pub fn reset_at(&mut self, deadline: Instant) {
         self.sleep.as_mut().reset(deadline);
     }
