@@ -24,11 +24,11 @@ only=${2:-}
 survivors=0
 count=0
 
-# The two crates with models, as a workspace of their own: a mutation rebuilds one crate.
+# The crates with models, as a workspace of their own: a mutation rebuilds one crate.
 prepare() {
-    sed -e '/^members = \[/,/^\]/c\members = ["reactor", "scheduler"]' Cargo.toml > "$work/Cargo.toml"
+    sed -e '/^members = \[/,/^\]/c\members = ["channel", "reactor", "scheduler"]' Cargo.toml > "$work/Cargo.toml"
     cp Cargo.lock "$work/"
-    cp -r reactor scheduler "$work/"
+    cp -r channel reactor scheduler "$work/"
 }
 
 # Replaces the lines $2 by $3 in file $1; fails unless they stand there exactly once.

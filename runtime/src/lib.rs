@@ -42,6 +42,9 @@
 //! | run at most so many of them at once | [`Dispatcher::limited`] |
 //! | move a piece of work to another pool | [`run_on`], `rayon` |
 //! | end things together | [`mod@scope`], [`supervisor`], [`try_scope`], [`shield`], [`CancelToken`] |
+//! | send values between tasks and threads | [`channel`] |
+//! | wait for several things | [`select!`], [`join!`], [`try_join!`] |
+//! | share state | [`sync`] |
 //! | wait for time | [`time`], [`delay`] |
 //! | test in no time, and repeat what has failed | [`#[test]`](macro@test), [virtual time](time#virtual-time), [seeds](time#determinism) |
 //! | wait for sockets | [`net`], [`io`] |
@@ -54,6 +57,8 @@
 //! | feature | default | gives |
 //! |---|---|---|
 //! | `tokio-io` | yes | `tokio::io::{AsyncRead, AsyncWrite}` on the I/O types, and [`io`]'s re-exports; traits and adapters only, no runtime of tokio |
+//! | `stream` | yes | `futures_core::Stream` on [`channel::Receiver`] |
+//! | `sync` | yes | [`sync`], which is `tokio::sync`; no runtime of tokio |
 //! | `futures-io` | yes | `futures_io::{AsyncRead, AsyncWrite}` on the I/O types and on references to them |
 //! | `tracing` | no | a warning, target `rt::stall`, for the first stall from each place: task id, place, how long so far, worker, pool |
 //! | `tokio-context` | no | `Builder::tokio_context` and `rt::compat`: a helper thread with a tokio runtime, for libraries that insist on one |
@@ -69,6 +74,7 @@ compile_error!("`rt` is built on epoll, eventfd and timerfd: it runs on Linux on
 extern crate self as rt;
 
 mod builder;
+pub mod channel;
 #[cfg(feature = "tokio-context")]
 pub mod compat;
 mod context;
@@ -95,10 +101,13 @@ mod root;
 mod run_on;
 pub mod runtime;
 pub mod scope;
+mod select;
 pub mod signal;
 mod spawn;
 #[cfg(feature = "tracing")]
 mod stalls;
+#[cfg(feature = "sync")]
+pub mod sync;
 mod sys;
 pub mod task;
 pub mod time;

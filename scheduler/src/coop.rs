@@ -30,12 +30,14 @@ pub struct Coop {
 
 impl Coop {
     /// Spends the unit: the operation did something.
+    #[inline]
     pub fn made_progress(mut self) {
         self.limited = false;
     }
 }
 
 impl Drop for Coop {
+    #[inline]
     fn drop(&mut self) {
         if self.limited {
             LEFT.with(|left| left.set(left.get() + 1));
@@ -44,6 +46,7 @@ impl Drop for Coop {
 }
 
 /// Takes a unit for one operation, or schedules the task anew when there is none left.
+#[inline]
 pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<Coop> {
     LEFT.with(|left| match left.get() {
         UNLIMITED => Poll::Ready(Coop { limited: false }),

@@ -11,7 +11,8 @@ use super::rt::Rt;
 use super::smol::Smol;
 use super::tokio::{Tokio, TokioCurrent};
 use super::{
-    Channel, Exec, Inline, Net, Serve, SharedChannel, Work, files, hyper, may, raw, rt, smol, tokio,
+    Channel, Exec, Inline, Net, Oneshot, Serve, SharedChannel, Work, files, hyper, may, raw, rt,
+    smol, tokio,
 };
 use crate::work::{
     blocked, chained_spawn, echo, fan_in, idle, memory, mixed, pingpong, skynet, sleep, spawn_join,
@@ -21,11 +22,12 @@ use crate::work::{
 /// The workload of an in-process bench.
 pub(crate) fn work(bench: &str, peer: &str) -> Option<Work> {
     match peer {
-        "rt" => tasks::<Rt>(bench),
-        "tokio" => tasks::<Tokio>(bench)
+        "rt" => tasks::<Rt, rt::One>(bench)
+            .or_else(|| many_ends::<Rt, rt::Bounded, rt::Unbounded>(bench)),
+        "tokio" => tasks::<Tokio, TokioOneshot>(bench)
             .or_else(|| two_ends::<Tokio, TokioBounded, TokioUnbounded>(bench))
             .or_else(|| tokio_files(bench)),
-        "smol" => tasks::<Smol>(bench),
+        "smol" => tasks::<Smol, TokioOneshot>(bench),
         "kanal" => many_ends::<Tokio, KanalBounded, KanalUnbounded>(bench),
         "flume" => many_ends::<Tokio, FlumeBounded, FlumeUnbounded>(bench),
         "async_channel" => many_ends::<Tokio, AsyncBounded, AsyncUnbounded>(bench),
@@ -69,13 +71,14 @@ fn inline<N: Net>() -> Serve {
     mixed::serve::<N, Inline<N>>
 }
 
-/// What any runtime for futures can run. The one-value channel is the same for all of them.
-fn tasks<E: Exec>(bench: &str) -> Option<Work> {
+/// What any runtime for futures can run. `rt` has a one-value channel of its own; the others share
+/// tokio's.
+fn tasks<E: Exec, O: Oneshot>(bench: &str) -> Option<Work> {
     Some(match bench {
         "spawn_join_external" => spawn_join::external::<E>,
         "spawn_join_internal" => spawn_join::internal::<E>,
-        "chained_spawn" => chained_spawn::run::<E, TokioOneshot>,
-        "skynet" => skynet::run::<E, TokioOneshot>,
+        "chained_spawn" => chained_spawn::run::<E, O>,
+        "skynet" => skynet::run::<E, O>,
         "yield_1k" => yields::thousand::<E>,
         "yield_1" => yields::one::<E>,
         "timer_cancel" => timer_cancel::run::<E>,

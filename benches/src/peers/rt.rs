@@ -8,10 +8,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rt::Dispatcher;
+use rt::channel;
 use rt::net::{TcpListener, TcpStream};
 use rt::task::JoinHandle;
 
-use super::{Exec, Net, Offload, WORKERS};
+use super::{Channel, Exec, Net, Offload, Oneshot, SharedChannel, WORKERS};
 
 /// The multi-threaded flavour.
 #[derive(Debug)]
@@ -105,5 +106,88 @@ impl Offload for Cpu {
     async fn run<F: FnOnce() + Send + 'static>(piece: F) {
         let task = rt::spawn_on(Dispatcher::Cpu, async move { piece() });
         task.await.expect("no piece panics");
+    }
+}
+
+/// Its channel, bounded.
+#[derive(Debug)]
+pub struct Bounded;
+
+/// Its channel, unbounded.
+#[derive(Debug)]
+pub struct Unbounded;
+
+impl Channel for Bounded {
+    type Sender = channel::Sender<u64>;
+    type Receiver = channel::Receiver<u64>;
+
+    fn open(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        channel::bounded(capacity)
+    }
+
+    async fn send(sender: &mut Self::Sender, message: u64) {
+        send(sender, message).await;
+    }
+
+    async fn receive(receiver: &mut Self::Receiver) -> Option<u64> {
+        receiver.recv().await
+    }
+}
+
+impl Channel for Unbounded {
+    type Sender = channel::Sender<u64>;
+    type Receiver = channel::Receiver<u64>;
+
+    fn open(_: usize) -> (Self::Sender, Self::Receiver) {
+        channel::unbounded()
+    }
+
+    async fn send(sender: &mut Self::Sender, message: u64) {
+        send(sender, message).await;
+    }
+
+    async fn receive(receiver: &mut Self::Receiver) -> Option<u64> {
+        receiver.recv().await
+    }
+}
+
+impl SharedChannel for Bounded {}
+impl SharedChannel for Unbounded {}
+
+async fn send(sender: &channel::Sender<u64>, message: u64) {
+    let sent = sender.send(message).await;
+    sent.expect("the workload keeps its receivers to the end");
+}
+
+/// Its channel for one value.
+#[derive(Debug)]
+pub struct One;
+
+/// The receiving end of [`One`], without the error that no workload provokes.
+#[derive(Debug)]
+pub struct Received(channel::oneshot::Receiver<u64>);
+
+impl Future for Received {
+    type Output = u64;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<u64> {
+        Pin::new(&mut self.0)
+            .poll(cx)
+            .map(|value| value.expect("the workload sends a value"))
+    }
+}
+
+impl Oneshot for One {
+    type Sender = channel::oneshot::Sender<u64>;
+    type Receiver = Received;
+
+    fn open() -> (Self::Sender, Received) {
+        let (sender, receiver) = channel::oneshot();
+        (sender, Received(receiver))
+    }
+
+    fn send(sender: Self::Sender, value: u64) {
+        // A receiver that has gone away wants no value.
+        let _ = sender.send(value);
     }
 }

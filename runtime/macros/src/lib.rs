@@ -25,7 +25,11 @@ use proc_macro::TokenStream;
 mod error;
 mod expand;
 mod item;
+mod join;
 mod options;
+mod select;
+mod split;
+mod template;
 
 /// Runs an `async fn main` on a runtime.
 ///
@@ -84,4 +88,25 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn test(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::entry(expand::Kind::Test, options, item)
+}
+
+/// What `rt::select!` hands its tokens to, behind the path of the crate.
+#[doc(hidden)]
+#[proc_macro]
+pub fn select(tokens: TokenStream) -> TokenStream {
+    select::expand(tokens)
+}
+
+/// What `rt::join!` hands its tokens to, behind the path of the crate.
+#[doc(hidden)]
+#[proc_macro]
+pub fn join(tokens: TokenStream) -> TokenStream {
+    join::expand(join::Kind::Join, tokens)
+}
+
+/// What `rt::try_join!` hands its tokens to, behind the path of the crate.
+#[doc(hidden)]
+#[proc_macro]
+pub fn try_join(tokens: TokenStream) -> TokenStream {
+    join::expand(join::Kind::TryJoin, tokens)
 }

@@ -7,9 +7,21 @@ use std::task::{Context, Poll, Waker};
 pub use rt_macros::{main, test};
 
 pub mod macros_support {
+    pub use rt_macros::{join, select};
+
     pub fn random_seed(attribute: &str) -> u64 {
         attribute.len() as u64
     }
+}
+
+#[macro_export]
+macro_rules! select {
+    ($($tokens:tt)*) => { $crate::macros_support::select!(($crate) $($tokens)*) };
+}
+
+#[macro_export]
+macro_rules! join {
+    ($($tokens:tt)*) => { $crate::macros_support::join!(($crate) $($tokens)*) };
 }
 
 thread_local! {
