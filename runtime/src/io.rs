@@ -15,6 +15,9 @@
 
 pub use rt_reactor::Interest;
 
+pub use self::async_fd::{
+    AsyncFd, AsyncFdReadyGuard, AsyncFdReadyMutGuard, AsyncFdRegisterError, TryIoError,
+};
 pub use self::ready::Ready;
 #[cfg(feature = "tokio-io")]
 pub(crate) use self::tokio_io::fill;
@@ -23,6 +26,7 @@ pub use self::tokio_io::*;
 
 pub(crate) use self::registration::Registration;
 
+mod async_fd;
 #[cfg(feature = "futures-io")]
 mod futures_io;
 #[cfg(feature = "hyper")]

@@ -109,7 +109,20 @@ impl<T: AsFd> Registration<T> {
     }
 
     fn with_reactor(inner: T, reactor: &Arc<Reactor>) -> io::Result<Self> {
-        let source = reactor.register(inner.as_fd())?;
+        Self::or_give_back(inner, reactor).map_err(|(_, error)| error)
+    }
+
+    /// As [`new`](Self::new), but a descriptor that cannot be registered comes back.
+    #[track_caller]
+    pub(crate) fn new_or_give_back(inner: T) -> Result<Self, (T, io::Error)> {
+        Self::or_give_back(inner, &context::reactor())
+    }
+
+    fn or_give_back(inner: T, reactor: &Arc<Reactor>) -> Result<Self, (T, io::Error)> {
+        let source = match reactor.register(inner.as_fd()) {
+            Ok(source) => source,
+            Err(error) => return Err((inner, error)),
+        };
         Ok(Registration {
             parts: Some(Parts {
                 source,
@@ -126,6 +139,17 @@ impl<T: AsFd> Registration<T> {
     /// The owner of the descriptor.
     pub(crate) fn inner(&self) -> &T {
         &self.parts().inner
+    }
+
+    pub(crate) fn inner_mut(&mut self) -> &mut T {
+        &mut self.parts.as_mut().expect(WHOLE).inner
+    }
+
+    /// After a call of the user's own that would have blocked, in each direction of `interest`.
+    pub(crate) fn clear_would_block(&self, ready: Ready, interest: Interest) {
+        for direction in directions(interest).into_iter().flatten() {
+            self.parts().clear_would_block(ready, direction);
+        }
     }
 
     /// Leaves the reactor and gives the descriptor back, still open and non-blocking.
@@ -197,11 +221,11 @@ impl<T: AsFd> Registration<T> {
         &self,
         cx: &mut Context<'_>,
         direction: Direction,
-    ) -> Poll<io::Result<()>> {
+    ) -> Poll<io::Result<Ready>> {
         let coop = ready!(poll_proceed(cx));
-        ready!(self.parts().source.poll_ready(cx, direction))?;
+        let ready = ready!(self.parts().source.poll_ready(cx, direction))?;
         coop.made_progress();
-        Poll::Ready(Ok(()))
+        Poll::Ready(Ok(ready))
     }
 
     /// Runs `op` until it does something other than block. Any number of tasks may wait here.
@@ -287,17 +311,42 @@ impl<T: AsFd> Registration<T> {
         interest: Interest,
         op: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<R> {
-        let parts = self.parts();
-        let directions = directions(interest);
-        let seen = directions.map(|direction| direction.and_then(|direction| parts.now(direction)));
-        if seen == [None, None] {
-            return Err(io::ErrorKind::WouldBlock.into());
+        let seen = self.seen(interest)?;
+        self.judge(interest, seen, op())
+    }
+
+    /// As [`try_io`](Self::try_io), for an operation that changes the owner of the descriptor.
+    pub(crate) fn try_io_mut<R>(
+        &mut self,
+        interest: Interest,
+        op: impl FnOnce(&mut T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        let seen = self.seen(interest)?;
+        let result = op(self.inner_mut());
+        self.judge(interest, seen, result)
+    }
+
+    /// What each direction is thought ready for; an error if it is none of `interest`.
+    fn seen(&self, interest: Interest) -> io::Result<[Option<Ready>; 2]> {
+        let now =
+            |direction: Option<_>| direction.and_then(|direction| self.parts().now(direction));
+        match directions(interest).map(now) {
+            [None, None] => Err(io::ErrorKind::WouldBlock.into()),
+            seen => Ok(seen),
         }
-        let result = op();
+    }
+
+    /// Clears what was seen if the operation that followed would have blocked.
+    fn judge<R>(
+        &self,
+        interest: Interest,
+        seen: [Option<Ready>; 2],
+        result: io::Result<R>,
+    ) -> io::Result<R> {
         if matches!(&result, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
-            for (direction, ready) in directions.into_iter().zip(seen) {
+            for (direction, ready) in directions(interest).into_iter().zip(seen) {
                 if let (Some(direction), Some(ready)) = (direction, ready) {
-                    parts.clear_would_block(ready, direction);
+                    self.parts().clear_would_block(ready, direction);
                 }
             }
         }

@@ -273,7 +273,7 @@ macro_rules! message_methods {
                 &self,
                 cx: &mut std::task::Context<'_>,
             ) -> std::task::Poll<std::io::Result<()>> {
-                self.registration().poll_ready(cx, rt_reactor::Direction::Read)
+                self.registration().poll_ready(cx, rt_reactor::Direction::Read).map_ok(drop)
             }
 
             /// As [`writable`](Self::writable); one waker is kept for sending, the last caller's.
@@ -285,7 +285,7 @@ macro_rules! message_methods {
                 &self,
                 cx: &mut std::task::Context<'_>,
             ) -> std::task::Poll<std::io::Result<()>> {
-                self.registration().poll_ready(cx, rt_reactor::Direction::Write)
+                self.registration().poll_ready(cx, rt_reactor::Direction::Write).map_ok(drop)
             }
         }
     };

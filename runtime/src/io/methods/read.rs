@@ -187,7 +187,7 @@ macro_rules! read_methods {
                 cx: &mut std::task::Context<'_>,
             ) -> std::task::Poll<std::io::Result<()>> {
                 self.registration()
-                    .poll_ready(cx, rt_reactor::Direction::Read)
+                    .poll_ready(cx, rt_reactor::Direction::Read).map_ok(drop)
             }
         }
     };

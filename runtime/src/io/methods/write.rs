@@ -200,7 +200,7 @@ macro_rules! write_methods {
                 cx: &mut std::task::Context<'_>,
             ) -> std::task::Poll<std::io::Result<()>> {
                 self.registration()
-                    .poll_ready(cx, rt_reactor::Direction::Write)
+                    .poll_ready(cx, rt_reactor::Direction::Write).map_ok(drop)
             }
         }
     };
