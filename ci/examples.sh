@@ -5,8 +5,10 @@ cd "$(dirname "$0")/.."
 
 work=$(mktemp -d)
 server=
+upstream=
 cleanup() {
     [[ -z $server ]] || kill -KILL "$server" 2> /dev/null || true
+    [[ -z $upstream ]] || kill -KILL "$upstream" 2> /dev/null || true
     rm -rf "$work"
 }
 trap cleanup EXIT
@@ -20,13 +22,14 @@ fail() {
 cargo build -q -p rt-examples --examples
 bin=${CARGO_TARGET_DIR:-target}/debug/examples
 
-# Starts `$1` on a port that is free, and sets `server`, its process, and `port`.
+# Starts `$1` on a port that is free, with what follows as arguments, and sets `server`, its process,
+# and `port`.
 start() {
-    "$bin/$1" 127.0.0.1:0 > "$work/$1" 2>&1 &
+    "$bin/$1" 127.0.0.1:0 "${@:2}" > "$work/$1" 2>&1 &
     server=$!
     for _ in {1..100}; do
         if grep -q '^listening on' "$work/$1"; then
-            port=$(grep -oE '[0-9]+$' "$work/$1" | head -n 1)
+            port=$(grep '^listening on' "$work/$1" | grep -oE '[0-9]+$')
             return
         fi
         kill -0 "$server" 2> /dev/null || fail "$1 did not start"
@@ -113,3 +116,82 @@ server=
 [[ $status == 0 ]] || fail "echo ended with status $status after Ctrl-C"
 grep -q '^all connections have ended' "$work/echo" || fail "echo did not wait for its connection"
 echo "echo: ended gracefully"
+
+start udp-echo
+exec 3<> "/dev/udp/127.0.0.1/$port"
+for word in ping pong; do
+    echo "$word" >&3
+    # `read` would take one byte of the datagram and lose the rest.
+    answer=$(timeout 10 head -n 1 <&3) || fail "udp-echo is silent"
+    [[ $answer == "$word" ]] || fail "udp-echo answered: $answer"
+done
+exec 3>&-
+stop INT
+[[ $status == 0 ]] || fail "udp-echo ended with status $status after Ctrl-C"
+echo "udp-echo: answered"
+
+start chat
+timeout 100 "$bin/chat" --load "127.0.0.1:$port" 200 3 > "$work/load" 2>&1 || fail "chat lost something"
+grep -q '^none lost' "$work/load" || fail "chat did not count"
+stop INT
+[[ $status == 0 ]] || fail "chat ended with status $status after Ctrl-C"
+echo "chat: $(head -n 1 "$work/load"), none lost"
+
+# Serves the folder `$work/www`, for reading and writing, on the port that it sets as `upstream_port`.
+start_nginx() {
+    mkdir "$work/www"
+    for _ in {1..20}; do
+        upstream_port=$((20000 + RANDOM % 10000))
+        cat > "$work/nginx.conf" << END
+daemon off;
+master_process off;
+pid $work/nginx.pid;
+events { worker_connections 64; }
+http {
+    access_log off;
+    client_body_temp_path $work/body;
+    proxy_temp_path $work/body;
+    fastcgi_temp_path $work/body;
+    uwsgi_temp_path $work/body;
+    scgi_temp_path $work/body;
+    client_max_body_size 0;
+    server {
+        listen 127.0.0.1:$upstream_port;
+        root $work/www;
+        location / { dav_methods PUT; }
+    }
+}
+END
+        nginx -e "$work/nginx.log" -p "$work" -c "$work/nginx.conf" 2> /dev/null &
+        upstream=$!
+        for _ in {1..50}; do
+            # The process that is alive and answers is this one: a second could not have the port.
+            kill -0 "$upstream" 2> /dev/null || break
+            if [[ -s $work/nginx.pid ]] && curl -s -o /dev/null "http://127.0.0.1:$upstream_port/"; then
+                return
+            fi
+            sleep 0.1
+        done
+        kill -KILL "$upstream" 2> /dev/null || true
+    done
+    fail "nginx does not start"
+}
+
+if command -v nginx > /dev/null && command -v curl > /dev/null; then
+    start_nginx
+    start proxy "127.0.0.1:$upstream_port"
+    head -c 100000000 /dev/urandom > "$work/www/down"
+    curl -fsS --max-time 100 -o "$work/down" "http://127.0.0.1:$port/down" || fail "no download"
+    curl -fsS --max-time 100 -T "$work/down" "http://127.0.0.1:$port/up" || fail "no upload"
+    cmp -s "$work/www/down" "$work/down" || fail "the download is not what was sent"
+    cmp -s "$work/www/down" "$work/www/up" || fail "the upload is not what was sent"
+    most=$(grep -oE 'VmHWM:.*' "/proc/$server/status" | grep -oE '[0-9]+')
+    ((most < 50000)) || fail "the proxy took $most kB of memory"
+    rm "$work/down" "$work/www/up"
+    stop INT
+    [[ $status == 0 ]] || fail "proxy ended with status $status after Ctrl-C"
+    kill "$upstream"
+    wait "$upstream" || true
+    upstream=
+    echo "proxy: 100 MB each way, whole, with $most kB of memory at most"
+fi

@@ -13,9 +13,9 @@
 
 use std::env;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rt::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -26,7 +26,7 @@ use tokio::sync::Semaphore;
 const CONNECTIONS: usize = 10_000;
 const BUFFER: usize = 64 << 10;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 #[rt::main]
 async fn main() -> io::Result<()> {
@@ -90,8 +90,7 @@ async fn copy(
 ) -> io::Result<()> {
     let mut buf = vec![0; BUFFER];
     loop {
-        let read = activity.limit(|| reader.readable()).await;
-        read?;
+        activity.limit(|| reader.readable()).await?;
         let len = match reader.try_read(&mut buf) {
             Ok(0) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
@@ -127,7 +126,8 @@ impl Activity {
 
     fn now(&self) {
         let now = self.start.elapsed().as_millis();
-        self.last.store(u64::try_from(now).unwrap_or(u64::MAX), Relaxed);
+        self.last
+            .store(u64::try_from(now).unwrap_or(u64::MAX), Relaxed);
     }
 
     fn idle(&self) -> Duration {

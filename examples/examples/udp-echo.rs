@@ -46,7 +46,10 @@ async fn serve(socket: &UdpSocket) -> io::Result<()> {
 
 fn answer<'a>((message, buf): (&RecvMsg, &'a [u8; LONGEST])) -> Option<Answer<'a>> {
     if message.truncated {
-        eprintln!("{}: {} bytes are too long", message.source, message.full_len);
+        eprintln!(
+            "{}: {} bytes are too long",
+            message.source, message.full_len
+        );
         return None;
     }
     Some((&buf[..message.len], Some(message.source)))

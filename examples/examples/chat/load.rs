@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How many connect at the same time, so that the listener's queue is not overrun.
 const CONNECTING: usize = 128;
 /// How long the end may take to reach everybody.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Connects `clients` clients and has some of them talk for `length`. An error if anybody misses a
 /// line, hears one twice, or is cut off.
@@ -41,9 +41,14 @@ pub(super) async fn run(address: &str, clients: usize, length: Duration) -> io::
         }
     }
     let lines = plan.talkers * plan.rounds;
-    println!("{clients} clients, {lines} lines to each, {:?}", start.elapsed());
+    println!(
+        "{clients} clients, {lines} lines to each, {:?}",
+        start.elapsed()
+    );
     if failed > 0 {
-        return Err(io::Error::other(format!("{failed} clients missed something")));
+        return Err(io::Error::other(format!(
+            "{failed} clients missed something"
+        )));
     }
     println!("none lost");
     Ok(())
@@ -81,10 +86,7 @@ async fn take_part(client: usize, plan: Arc<Plan>) -> io::Result<()> {
     talking.await?.map(drop)
 }
 
-async fn connect(
-    client: usize,
-    plan: &Plan,
-) -> io::Result<(Lines, rt::net::tcp::OwnedWriteHalf)> {
+async fn connect(client: usize, plan: &Plan) -> io::Result<(Lines, rt::net::tcp::OwnedWriteHalf)> {
     let _turn = plan.connecting.acquire().await.map_err(io::Error::other)?;
     let stream = TcpStream::connect(&plan.address).await?;
     let (reader, writer) = stream.into_split();

@@ -44,7 +44,9 @@ async fn main() -> io::Result<()> {
         }
         [] => serve("127.0.0.1:7003").await,
         [address] => serve(address).await,
-        _ => Err(io::Error::other("see the top of chat/main.rs for how to call it")),
+        _ => Err(io::Error::other(
+            "see the top of chat/main.rs for how to call it",
+        )),
     }
 }
 
