@@ -47,7 +47,7 @@
 //! | share state | [`sync`] |
 //! | wait for time | [`time`], [`delay`] |
 //! | test in no time, and repeat what has failed | [`#[test]`](macro@test), [virtual time](time#virtual-time), [seeds](time#determinism) |
-//! | wait for sockets | [`net`], [`io`] |
+//! | wait for sockets, pipes and other descriptors | [`net`], [`io`], [`io::AsyncFd`] |
 //! | read and write files | [`fs`] |
 //! | run other programs | [`process`] |
 //! | wait for signals | [`signal`] |

@@ -1,4 +1,4 @@
-//! Sockets.
+//! Sockets and pipes.
 //!
 //! They are non-blocking from birth. An operation is tried at once and waits only if the kernel
 //! says that it would block, so that a busy connection costs no more calls than a blocking one.
@@ -26,6 +26,7 @@
 
 pub use self::addr::{ToSocketAddrs, lookup_host};
 pub use self::message::RecvMsg;
+pub use self::splice::{SpliceFrom, SpliceTo, copy_zero};
 pub use self::tcp::{TcpListener, TcpSocket, TcpStream};
 pub use self::udp::UdpSocket;
 
@@ -38,6 +39,7 @@ pub(crate) mod addr;
 mod halves;
 mod message;
 mod options;
+mod splice;
 pub mod tcp;
 pub(crate) mod udp;
 pub mod unix;

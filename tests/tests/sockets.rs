@@ -6,8 +6,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use rt::io::ReadBuf;
-use rt::net::{TcpListener, TcpSocket, TcpStream};
+use rt::io::{AsyncReadExt, ReadBuf};
+use rt::net::unix::pipe;
+use rt::net::{TcpListener, TcpSocket, TcpStream, UnixStream, copy_zero};
 use rt::time::timeout;
 use rt_tests::everywhere;
 use socket2::{Domain, Socket, Type};
@@ -172,4 +173,50 @@ async fn urgent_data_is_taken_out_of_the_stream() {
     let mut behind = [0; 3];
     far.read_exact(&mut behind).await.unwrap();
     assert_eq!((&before, &behind), (b"abc", b"def"));
+}
+
+/// From TCP through a Unix stream into a pipe, more than any of them holds, with a reader that comes
+/// late.
+#[test]
+fn bytes_are_copied_inside_the_kernel() {
+    const LEN: usize = 10 << 20;
+    everywhere(|runtime| {
+        runtime.block_on(async {
+            let listener = TcpListener::bind(ANY).await.unwrap();
+            let near = TcpStream::connect(listener.local_addr().unwrap())
+                .await
+                .unwrap();
+            let (far, _) = listener.accept().await.unwrap();
+            let (unix_in, unix_out) = UnixStream::pair().unwrap();
+            let (sender, mut receiver) = pipe::pipe().unwrap();
+            let data: Vec<u8> = (0..LEN).map(|index| (index % 251) as u8).collect();
+            let expected = data.clone();
+            let writing = rt::spawn(async move { near.into_split().1.write_all(&data).await });
+            let first = rt::spawn(async move {
+                let (reader, writer) = (far.into_split().0, unix_in.into_split().1);
+                copy_zero(&reader, &writer).await
+            });
+            let second = rt::spawn(async move { copy_zero(&unix_out, &sender).await });
+            rt::yield_now().await;
+            let mut received = Vec::new();
+            receiver.read_to_end(&mut received).await.unwrap();
+            assert!(received == expected);
+            writing.await.unwrap().unwrap();
+            assert_eq!(first.await.unwrap().unwrap(), LEN as u64);
+            assert_eq!(second.await.unwrap().unwrap(), LEN as u64);
+        });
+    });
+}
+
+#[rt::test]
+async fn a_copy_ends_when_its_reader_goes() {
+    let (near, from) = UnixStream::pair().unwrap();
+    let (to, far) = UnixStream::pair().unwrap();
+    near.write_all(b"hello").await.unwrap();
+    let copying = rt::spawn(async move { copy_zero(&from, &to).await });
+    far.read_exact(&mut [0; 5]).await.unwrap();
+    drop(far);
+    near.write_all(b"hello?").await.unwrap();
+    let error = copying.await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BrokenPipe);
 }
