@@ -29,6 +29,8 @@ prepare() {
     sed -e '/^members = \[/,/^\]/c\members = ["channel", "reactor", "scheduler"]' Cargo.toml > "$work/Cargo.toml"
     cp Cargo.lock "$work/"
     cp -r channel reactor scheduler "$work/"
+    # The documentation's examples need `rt`, the models do not.
+    sed -i '/^\[target\..*dev-dependencies\]$/,$d' "$work/scheduler/Cargo.toml"
 }
 
 # Replaces the lines $2 by $3 in file $1; fails unless they stand there exactly once.

@@ -94,7 +94,10 @@ fn may_try_now() -> bool {
 
 #[track_caller]
 fn ring() -> Option<Arc<Ring>> {
-    context::with(|handle| handle.inner.files.ring())
+    context::with(|handle| {
+        handle.inner.check_process();
+        handle.inner.files.ring()
+    })
 }
 
 /// An open file, and what is known of it.
