@@ -68,7 +68,8 @@ impl Dispatcher {
     /// It has no threads of its own: its tasks run on this dispatcher's pool, in the order in which
     /// they were spawned or woken. Those that wait for their turn occupy no worker. With a limit of
     /// 1 no two of its tasks run at the same time, as if they shared a lock that is held from one
-    /// `await` to the next.
+    /// `await` to the next. A task that blocks in the middle of a poll, also in
+    /// [`block_in_place`](crate::block_in_place), keeps its turn meanwhile.
     ///
     /// A clone is the same view, and counts with it. Each call makes a new one. A limited dispatcher
     /// can be limited further: tasks of the narrower one count for both. It may be used in several
