@@ -167,7 +167,7 @@ impl Inner {
         self.files.close();
         let io = match &self.io {
             IoPool::Threads(pool) => pool.join(until),
-            IoPool::Current(_) => true,
+            IoPool::Current(current) => current.join(until),
         };
         let ended = io & self.cpu.join(until) & self.blocking.join(until);
         #[cfg(feature = "rayon")]

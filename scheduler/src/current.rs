@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 use crate::activity::Activity;
 use crate::block_on::enter_or_panic;
@@ -57,6 +58,9 @@ struct Chair {
     waiting: VecDeque<Arc<Root>>,
     /// The tasks are cancelled, or will be by the thread that has the worker.
     closed: bool,
+    /// They are, and who waits for that.
+    ended: bool,
+    joining: Vec<Thread>,
 }
 
 impl CurrentThread {
@@ -73,6 +77,8 @@ impl CurrentThread {
             worker,
             waiting: VecDeque::new(),
             closed: false,
+            ended: false,
+            joining: Vec::new(),
         };
         CurrentThread {
             pool,
@@ -219,6 +225,38 @@ impl CurrentThread {
             self.pool.cancel_all();
             worker.drain();
         });
+        let joining = {
+            let mut chair = self.chair.lock();
+            chair.ended = true;
+            std::mem::take(&mut chair.joining)
+        };
+        for thread in joining {
+            thread.unpark();
+        }
+    }
+
+    /// Waits, after [`close`](CurrentThread::close), until the thread that has the worker has cancelled
+    /// the tasks. `false`: the time is over. On that thread itself it waits for nothing.
+    pub fn join(&self, until: Option<Instant>) -> bool {
+        if self.pool.is_current() {
+            return true;
+        }
+        loop {
+            {
+                let mut chair = self.chair.lock();
+                if chair.ended {
+                    return true;
+                }
+                // Pushed again after each wake-up: an unpark that was not ours leaves an entry behind,
+                // which costs a needless unpark.
+                chair.joining.push(thread::current());
+            }
+            match until.map(|until| until.saturating_duration_since(Instant::now())) {
+                None => thread::park(),
+                Some(Duration::ZERO) => return false,
+                Some(left) => thread::park_timeout(left),
+            }
+        }
     }
 }
 
