@@ -86,7 +86,10 @@ async fn a_datagram_that_is_cut_says_so() {
 
 #[rt::test]
 async fn an_address_of_ipv6_is_told_in_full() {
-    let near = UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).await.unwrap();
+    let Ok(near) = UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).await else {
+        // Some machines have no IPv6.
+        return;
+    };
     let far = UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).await.unwrap();
     near.send_to(b"hello", far.local_addr().unwrap())
         .await

@@ -469,7 +469,11 @@ fn no_ip() -> io::Error {
     io::Error::other("the sender has no IP address")
 }
 
-descriptor_impls!(UdpSocket, net::UdpSocket);
+descriptor_impls!(
+    UdpSocket,
+    net::UdpSocket,
+    "std::net::UdpSocket::bind(\"127.0.0.1:0\")?"
+);
 message_methods!(UdpSocket, with_connected);
 ready_method!(UdpSocket, with_writer);
 try_io_methods!(UdpSocket);

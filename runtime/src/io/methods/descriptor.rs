@@ -2,8 +2,10 @@
 
 /// Into the runtime and out of it: conversions, descriptors and `Debug`, for a type with a field
 /// `io` that is a [`Registration`](crate::io::Registration).
+///
+/// `$made` is an expression that makes a socket of the standard library, for the example.
 macro_rules! descriptor_impls {
-    ($type:ident, $inner:ty) => {
+    ($type:ident, $inner:ty, $made:literal) => {
         impl $type {
             /// Registers what does not block already.
             #[track_caller]
@@ -22,6 +24,23 @@ macro_rules! descriptor_impls {
             /// # Panics
             ///
             /// Panics outside a runtime.
+            ///
+            #[doc = concat!(
+                "# Examples\n\n",
+                "```\n",
+                "# #[rt::main(flavor = \"current_thread\")]\n",
+                "# async fn main() -> std::io::Result<()> {\n",
+                "let socket = ", $made, ";\n",
+                "let address = socket.local_addr()?;\n",
+                "let socket = rt::net::", stringify!($type), "::from_std(socket)?;\n",
+                "assert_eq!(format!(\"{:?}\", socket.local_addr()?), format!(\"{address:?}\"));\n",
+                "\n",
+                "let socket = socket.into_std()?;\n",
+                "socket.set_nonblocking(false)?;\n",
+                "# Ok(())\n",
+                "# }\n",
+                "```",
+            )]
             #[track_caller]
             pub fn from_std(socket: $inner) -> std::io::Result<Self> {
                 socket.set_nonblocking(true)?;

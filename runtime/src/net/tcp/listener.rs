@@ -167,4 +167,8 @@ fn registered((socket, address): (Socket, SockAddr)) -> io::Result<(TcpStream, S
     Ok((TcpStream::from_nonblocking(socket.into())?, address))
 }
 
-descriptor_impls!(TcpListener, net::TcpListener);
+descriptor_impls!(
+    TcpListener,
+    net::TcpListener,
+    "std::net::TcpListener::bind(\"127.0.0.1:0\")?"
+);

@@ -247,7 +247,11 @@ options! { TcpStream, "# let listener = TcpListener::bind(\"127.0.0.1:0\").await
     linger, set_linger: Option<Duration> = Some(std::time::Duration::ZERO) => linger, set_linger;
 }
 
-descriptor_impls!(TcpStream, net::TcpStream);
+descriptor_impls!(
+    TcpStream,
+    net::TcpStream,
+    "{\n    let listener = std::net::TcpListener::bind(\"127.0.0.1:0\")?;\n    std::net::TcpStream::connect(listener.local_addr()?)?\n}"
+);
 read_methods!(TcpStream, with_ends);
 write_methods!(TcpStream, with_ends);
 ready_method!(TcpStream, with_ends);

@@ -324,7 +324,11 @@ fn told(message: &Message) -> io::Result<RecvMsg<SocketAddr>> {
     Ok(RecvMsg::new(message, message.source.to_unix()?))
 }
 
-descriptor_impls!(UnixDatagram, net::UnixDatagram);
+descriptor_impls!(
+    UnixDatagram,
+    net::UnixDatagram,
+    "std::os::unix::net::UnixDatagram::unbound()?"
+);
 message_methods!(UnixDatagram, with_connected);
 ready_method!(UnixDatagram, with_writer);
 try_io_methods!(UnixDatagram);

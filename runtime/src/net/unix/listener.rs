@@ -131,4 +131,8 @@ fn registered((socket, address): (Socket, SockAddr)) -> io::Result<(UnixStream, 
     Ok((UnixStream::from_nonblocking(socket.into())?, address))
 }
 
-descriptor_impls!(UnixListener, net::UnixListener);
+descriptor_impls!(
+    UnixListener,
+    net::UnixListener,
+    "{\n    use std::os::linux::net::SocketAddrExt;\n    use std::os::unix::net::{SocketAddr, UnixListener};\n\n    let name = format!(\"example-{}-from-std\", std::process::id());\n    UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?\n}"
+);

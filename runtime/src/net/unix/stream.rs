@@ -179,7 +179,11 @@ impl UnixStream {
     }
 }
 
-descriptor_impls!(UnixStream, net::UnixStream);
+descriptor_impls!(
+    UnixStream,
+    net::UnixStream,
+    "std::os::unix::net::UnixStream::pair()?.0"
+);
 read_methods!(UnixStream, with_ends);
 write_methods!(UnixStream, with_ends);
 ready_method!(UnixStream, with_ends);
