@@ -1,9 +1,10 @@
 //! How often a worker that always has tasks of its own looks for tasks from other threads, and what
 //! it knows of how long its polls take.
 //!
-//! A task from outside should not wait longer than [`PATIENCE_NS`] behind a queue that never empties. How
-//! many polls that is depends on the polls, so the interval follows their mean: one poll in an interval is timed, and
-//! an eighth of its time goes into the mean. Between samples a turn costs one decrement.
+//! A task from outside should not wait longer than [`PATIENCE_NS`] behind a queue that never
+//! empties. How many polls that is depends on the polls, so the interval follows their mean: one
+//! poll in an interval is timed, and an eighth of its time goes into the mean. Between samples a
+//! turn costs one decrement.
 
 use std::cell::Cell;
 

@@ -1,16 +1,17 @@
 //! How many spares serve, and how many should.
 //!
-//! The guard, or a worker that blocks in place, calls a spare and counts it at once; how many are wanted
-//! is said separately, and changes. A spare asks between two tasks whether it is one too many, and
-//! the one that lowers the count is the one that goes. So nobody names the spare that must go: a
-//! spare that is in a long poll stays, and another one, which is free, goes in its place.
+//! The guard, or a worker that blocks in place, calls a spare and counts it at once; how many are
+//! wanted is said separately, and changes. A spare asks between two tasks whether it is one too
+//! many, and the one that lowers the count is the one that goes. So nobody names the spare that
+//! must go: a spare that is in a long poll stays, and another one, which is free, goes in its
+//! place.
 //!
 //! # Invariants
 //!
 //! * **R1** `serving` counts every spare from its call to its dismissal.
 //! * **R2** A dismissal never leaves fewer than are wanted at that moment.
-//! * **R3** While more serve than are wanted, one that sleeps is woken to ask. One that falls asleep at
-//!   that moment is missed: the guard says how many it wants at each look.
+//! * **R3** While more serve than are wanted, one that sleeps is woken to ask. One that falls
+//!   asleep at that moment is missed: the guard says how many it wants at each look.
 //!
 //! # Orderings
 //!

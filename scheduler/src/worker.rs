@@ -13,9 +13,9 @@
 //! Whatever is in 3 or 5 can be stolen. A task in the slot, and a lone task that has yielded, are
 //! left to their worker: they run next, and moving them would cost more than they do.
 //!
-//! A worker that is [`shuffled`](Local::shuffled) has one queue for all, without the slot and without a
-//! place for tasks that have yielded: it takes one of the first tasks, as its seed has it. What it
-//! passes over goes to the back.
+//! A worker that is [`shuffled`](Local::shuffled) has one queue for all, without the slot and
+//! without a place for tasks that have yielded: it takes one of the first tasks, as its seed has
+//! it. What it passes over goes to the back.
 //!
 //! # Waking others
 //!
@@ -23,9 +23,10 @@
 //! [`Parking::notify`](crate::parking::Parking::notify), if what waits there is worth it: a wake-up
 //! costs both sides tens of microseconds, and a queue of short polls is empty before the other
 //! worker has come. So the queue's length times the mean poll time is held against
-//! [`WORTH_WAKING_NS`]. Each round of yielded tasks, and each look around, asks the same question again.
-//! That is a guess about the future; where it is wrong, because a long poll came between, the guard sees at its next
-//! tick that tasks wait beside a sleeper, and wakes it. A pool without a guard wakes always.
+//! [`WORTH_WAKING_NS`]. Each round of yielded tasks, and each look around, asks the same question
+//! again. That is a guess about the future; where it is wrong, because a long poll came between,
+//! the guard sees at its next tick that tasks wait beside a sleeper, and wakes it. A pool without a
+//! guard wakes always.
 
 use std::cell::Cell;
 use std::fmt;

@@ -1,11 +1,12 @@
-//! Where tasks' memory comes from: what a thread has freed it uses again, before it asks the allocator.
+//! Where tasks' memory comes from: what a thread has freed it uses again, before it asks the
+//! allocator.
 //!
 //! A task that is spawned and ends on the same thread costs the allocator some hundred
-//! instructions, a third of all that a small task costs. So a thread that runs futures keeps a *shelf*: lists
-//! of freed blocks by size, without locks or atomics. It holds so much at most, gives half of what is
-//! above a small stock back whenever its worker goes to sleep, and all of it when the thread stops running
-//! futures; other threads have none. A block may come from one thread and end on the shelf of
-//! another: to the allocator both are the program.
+//! instructions, a third of all that a small task costs. So a thread that runs futures keeps a
+//! *shelf*: lists of freed blocks by size, without locks or atomics. It holds so much at most,
+//! gives half of what is above a small stock back whenever its worker goes to sleep, and all of it
+//! when the thread stops running futures; other threads have none. A block may come from one thread
+//! and end on the shelf of another: to the allocator both are the program.
 //!
 //! Plain cells without destructors, as in `context.rs`.
 

@@ -3,16 +3,17 @@
 //! # Where a task is found
 //!
 //! A pool must reach each of its tasks, for shutdown and abort. A task that is *queued* is reached
-//! through its queue, and a task that runs by the thread that runs it. So a task enters an owner list only when
-//! its first poll has said `Pending`: one that ends in its first poll, as most of the many small ones do,
-//! never touches a list. There is a list for each worker; a task is listed where it was first
-//! polled, so that the lists' locks are rarely contended. The list holds one counted reference, from the
-//! insertion to the completion. Links are intrusive: insert and remove are O(1) and allocate nothing.
+//! through its queue, and a task that runs by the thread that runs it. So a task enters an owner
+//! list only when its first poll has said `Pending`: one that ends in its first poll, as most of
+//! the many small ones do, never touches a list. There is a list for each worker; a task is listed
+//! where it was first polled, so that the lists' locks are rarely contended. The list holds one
+//! counted reference, from the insertion to the completion. Links are intrusive: insert and remove
+//! are O(1) and allocate nothing.
 //!
 //! # Who counts
 //!
-//! The thread that serves a place writes in the place's [`Book`] which tasks it spawned, ended and freed, with
-//! plain loads and stores. Threads that are no workers of the pool use shared counters.
+//! The thread that serves a place writes in the place's [`Book`] which tasks it spawned, ended and
+//! freed, with plain loads and stores. Threads that are no workers of the pool use shared counters.
 //! `hold.rs` tells how the books keep the [`Home`] alive for tasks that outlive their pool.
 
 #![expect(

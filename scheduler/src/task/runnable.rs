@@ -56,7 +56,8 @@ impl Runnable {
         self.0.header().id
     }
 
-    /// Makes a fresh task, which was spawned as `M`, a child of its scope. `false`: the scope is closed.
+    /// Makes a fresh task, which was spawned as `M`, a child of its scope. `false`: the scope is
+    /// closed.
     #[inline]
     pub(crate) fn admit<O, M: Member<O>>(&self) -> bool {
         // SAFETY: by the caller, the task is fresh, and a scoped one has a link.
