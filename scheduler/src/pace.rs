@@ -43,16 +43,16 @@ impl Pace {
         }
     }
 
-    /// Counts a turn. `true`: it is time to look, and the poll that follows is a sample.
+    /// Counts a turn. `true`: it is time to look.
     #[inline]
     pub(crate) fn turn(&self) -> bool {
-        let left = self.left.get();
-        if left > 0 {
-            self.left.set(left - 1);
+        if self.skip() {
             return false;
         }
-        self.left.set(self.interval.get() - 1);
-        self.sampling.set(true);
+        let left = self.interval.get() - 1;
+        self.left.set(left);
+        // With no turn between two looks, what comes from outside is all there is to time.
+        self.sampling.set(left == 0);
         true
     }
 
@@ -62,6 +62,9 @@ impl Pace {
         let left = self.left.get();
         if left > 0 {
             self.left.set(left - 1);
+            // The last one before the look: the one after it may be a task from outside, and it is the
+            // others whose length counts.
+            self.sampling.set(left == 1);
         }
         left > 0
     }

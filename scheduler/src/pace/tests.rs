@@ -13,12 +13,21 @@ fn interval(pace: &Pace) -> u32 {
 }
 
 #[test]
-fn the_first_turn_looks_and_is_a_sample() {
-    let pace = Pace::new(None);
-    assert!(!pace.samples());
-    assert!(pace.turn());
-    assert!(pace.samples());
-    assert!(!pace.samples(), "one poll a sample");
+fn the_first_turn_looks_and_the_last_one_before_a_look_is_a_sample() {
+    for interval in [2, 3, 127] {
+        let pace = Pace::new(Some(interval));
+        for _ in 0..3 {
+            assert!(pace.turn());
+            assert!(!pace.samples(), "what comes from outside is no sample");
+            for left in (0..interval - 1).rev() {
+                assert!(!pace.turn());
+                assert_eq!(pace.samples(), left == 0);
+                assert!(!pace.samples(), "one poll a sample");
+            }
+        }
+    }
+    let pace = Pace::new(Some(1));
+    assert!(pace.turn() && pace.samples() && pace.turn() && pace.samples());
 }
 
 #[test]
