@@ -195,3 +195,19 @@ if command -v nginx > /dev/null && command -v curl > /dev/null; then
     upstream=
     echo "proxy: 100 MB each way, whole, with $most kB of memory at most"
 fi
+
+# Larger than a pipe holds, from a file and from the input.
+head -c 3000000 /dev/urandom > "$work/bytes"
+"$bin/cat" "$work/bytes" | cmp - "$work/bytes" || fail "cat changed a file"
+"$bin/cat" < "$work/bytes" | "$bin/cat" - | cmp - "$work/bytes" || fail "cat changed its input"
+! "$bin/cat" "$work/nothing" 2> "$work/cat" || fail "cat found what is not there"
+echo "cat: what went in came out"
+
+status=0
+"$bin/run" 60 sh -c 'echo to-out; echo to-err >&2; exit 3' > "$work/run" 2>&1 || status=$?
+[[ $status == 3 ]] || fail "run ended with status $status"
+grep -q 'out to-out$' "$work/run" && grep -q 'err to-err$' "$work/run" || fail "run lost a line"
+status=0
+timeout 30 "$bin/run" 0.2 sleep 1000 > "$work/run" 2>&1 || status=$?
+[[ $status == 124 ]] || fail "run ended with status $status when the time was over"
+echo "run: lines, a status and a limit"

@@ -19,6 +19,7 @@ pub use self::async_fd::{
     AsyncFd, AsyncFdReadyGuard, AsyncFdReadyMutGuard, AsyncFdRegisterError, TryIoError,
 };
 pub use self::ready::Ready;
+pub use self::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 #[cfg(feature = "tokio-io")]
 pub(crate) use self::tokio_io::fill;
 #[cfg(feature = "tokio-io")]
@@ -35,6 +36,7 @@ mod messages;
 pub(crate) mod methods;
 mod ready;
 mod registration;
+mod stdio;
 mod stream;
 #[cfg(feature = "tokio-io")]
 mod tokio_io;

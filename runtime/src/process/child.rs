@@ -7,7 +7,7 @@ use std::process::{self, ExitStatus, Output};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use rt_reactor::Reactor;
+use rt_reactor::{Process, Reactor};
 
 use super::exit::Exit;
 use super::stdio::{ChildStderr, ChildStdin, ChildStdout};
@@ -39,6 +39,8 @@ pub struct Child {
     pub stderr: Option<ChildStderr>,
     exit: Exit,
     kill_on_drop: bool,
+    /// It is no child of this process's own children.
+    parent: Process,
 }
 
 impl Child {
@@ -58,6 +60,7 @@ impl Child {
             stderr: None,
             exit,
             kill_on_drop: true,
+            parent: Process::current(),
         };
         child.stdin = stdin.map(ChildStdin::from_std).transpose()?;
         child.stdout = stdout.map(ChildStdout::from_std).transpose()?;
@@ -187,7 +190,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if self.kill_on_drop && self.exit.id().is_some() {
+        if self.kill_on_drop && self.exit.id().is_some() && !self.parent.is_left() {
             // It may have ended by itself. What is left is the drop of `exit`.
             let _ = self.exit.kill();
         }

@@ -49,7 +49,7 @@ use std::time::{Duration, Instant};
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{IoUring, Probe, opcode, squeue};
 use parking_lot::Mutex;
-use rt_reactor::{Direction, Reactor, Source};
+use rt_reactor::{Direction, Process, Reactor, Source};
 
 pub(crate) use self::request::{Open, Read, Request, Sync, Write};
 
@@ -78,6 +78,8 @@ pub(crate) struct Ring {
     edges: OwnedFd,
     /// Takes completions out when it is woken.
     reaper: Waker,
+    /// The ring's memory is not there in a forked child.
+    maker: Process,
 }
 
 struct State {
@@ -185,6 +187,7 @@ impl Ring {
             source,
             edges,
             reaper: Arc::new(Reaper(Weak::clone(ring))).into(),
+            maker: Process::current(),
         });
         ring.listen();
         Ok(ring)
@@ -204,6 +207,9 @@ impl Ring {
 
     /// Hands a request to the kernel; back to the caller if the ring takes no more.
     pub(crate) fn start<R: Request>(self: &Arc<Self>, request: R) -> Result<Op<R>, R> {
+        if self.maker.is_left() {
+            return Err(request);
+        }
         let mut request = Box::new(request);
         let entry = request.entry();
         let mut outcome = Outcome::default();
@@ -432,6 +438,9 @@ impl State {
 
 impl Drop for Ring {
     fn drop(&mut self) {
+        if self.maker.is_left() {
+            return;
+        }
         // Each `Op` keeps the ring, so what is under way is abandoned: writes, which are wanted, and
         // what is cancelled already.
         let state = self.state.get_mut();
@@ -504,6 +513,10 @@ impl<R: Request> Future for Op<R> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R::Output> {
         assert!(self.request.is_some(), "an operation is polled to its end");
+        if let Err(forked) = self.ring.maker.check() {
+            let request = self.request.take().expect("asserted above");
+            return Poll::Ready(Request::finish(*request, Err(forked.into())));
+        }
         let Some(result) = self.look(cx.waker().clone()) else {
             return Poll::Pending;
         };
@@ -517,6 +530,9 @@ impl<R: Request> Drop for Op<R> {
         let Some(request) = self.request.take() else {
             return;
         };
+        if self.ring.maker.is_left() {
+            return;
+        }
         let mut outcome = Outcome::default();
         let mut state = self.ring.state.lock();
         // The old value goes when the lock is released: there may be a waker in it.
