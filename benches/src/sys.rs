@@ -153,3 +153,17 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
         Ok(result)
     }
 }
+
+/// The CPU time that this process has used, all its threads together.
+pub(crate) fn cpu_time() -> Duration {
+    let mut time = mem::MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: `time` is valid for the one `timespec` that the call writes.
+    let code = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, time.as_mut_ptr()) };
+    assert_eq!(code, 0, "Linux has a clock for each process");
+    // SAFETY: the call succeeded, so it has filled `time`.
+    let time = unsafe { time.assume_init() };
+    Duration::new(
+        time.tv_sec.cast_unsigned(),
+        time.tv_nsec.cast_unsigned() as u32,
+    )
+}

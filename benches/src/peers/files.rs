@@ -1,14 +1,16 @@
-//! Reading files: plain calls of `std` (with threads for depth), and `tokio::fs`.
+//! Reading files: plain calls of `std` (with threads for depth), `rt::fs` and `tokio::fs`.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use super::Exec;
+use super::rt::Rt;
 use super::tokio::Tokio;
 use crate::sys;
 use crate::work::Measured;
@@ -37,14 +39,14 @@ pub(crate) fn std_cached(count: u64) -> Measured {
 pub(crate) fn std_sequential(mebibytes: u64) -> Measured {
     let mut file = warm_file().expect(READABLE);
     let mut buffer = vec![0; CHUNK as usize];
-    let started = Instant::now();
+    let pass = Pass::begin();
     let sum = (0..(mebibytes << 20) / CHUNK)
         .map(|_| {
             file.read_exact(&mut buffer).expect(READABLE);
             number(&buffer)
         })
         .sum();
-    per_gibibyte(mebibytes, started, sum)
+    pass.end(mebibytes, sum)
 }
 
 /// Random uncached reads on as many threads as reads are in flight.
@@ -75,6 +77,67 @@ pub(crate) fn std_random(count: u64) -> Measured {
     per_read(count, started, sum)
 }
 
+/// Small cached reads at their places, with a buffer that goes there and back.
+pub(crate) fn rt_cached(count: u64) -> Measured {
+    on_rt(async move {
+        let file = rt::fs::File::from_std(warm_file()?);
+        let mut buffer = vec![0; BLOCK as usize];
+        let mut sum = 0;
+        let started = Instant::now();
+        for index in 0..count {
+            let read;
+            (read, buffer) = file.read_exact_at(buffer, hot_offset(index)).await;
+            read?;
+            sum += number(&buffer);
+        }
+        Ok(Measured::each(count, started, sum))
+    })
+}
+
+/// A pass over `mebibytes` as a stream.
+pub(crate) fn rt_sequential(mebibytes: u64) -> Measured {
+    on_rt(async move {
+        let mut file = rt::fs::File::from_std(warm_file()?);
+        let mut buffer = vec![0; CHUNK as usize];
+        let mut sum = 0;
+        let pass = Pass::begin();
+        for _ in 0..(mebibytes << 20) / CHUNK {
+            file.read_exact(&mut buffer).await?;
+            sum += number(&buffer);
+        }
+        Ok(pass.end(mebibytes, sum))
+    })
+}
+
+/// Random uncached reads of one file, by as many tasks as reads are in flight.
+pub(crate) fn rt_random(count: u64) -> Measured {
+    on_rt(async move {
+        let file = Arc::new(rt::fs::File::from_std(cold_file()?));
+        let started = Instant::now();
+        let lanes: Vec<_> = (0..DEPTH)
+            .map(|lane| rt::spawn(rt_lane(Arc::clone(&file), lane, count)))
+            .collect();
+        let mut sum = 0;
+        for lane in lanes {
+            sum += lane.await??;
+        }
+        Ok(per_read(count, started, sum))
+    })
+}
+
+async fn rt_lane(file: Arc<rt::fs::File>, lane: u64, count: u64) -> io::Result<u64> {
+    let mut buffer = vec![0; PAGE as usize];
+    let mut sum = 0;
+    for index in (lane..count).step_by(DEPTH as usize) {
+        let offset = scattered_offset(index, scattered_file(count));
+        let read;
+        (read, buffer) = file.read_exact_at(buffer, offset).await;
+        read?;
+        sum += number(&buffer);
+    }
+    Ok(sum)
+}
+
 /// Small cached reads with `tokio::fs`, which has no positioned read.
 pub(crate) fn tokio_cached(count: u64) -> Measured {
     on_tokio(async move {
@@ -97,12 +160,12 @@ pub(crate) fn tokio_sequential(mebibytes: u64) -> Measured {
         let mut file = tokio::fs::File::from_std(warm_file()?);
         let mut buffer = vec![0; CHUNK as usize];
         let mut sum = 0;
-        let started = Instant::now();
+        let pass = Pass::begin();
         for _ in 0..(mebibytes << 20) / CHUNK {
             file.read_exact(&mut buffer).await?;
             sum += number(&buffer);
         }
-        Ok(per_gibibyte(mebibytes, started, sum))
+        Ok(pass.end(mebibytes, sum))
     })
 }
 
@@ -138,6 +201,13 @@ async fn tokio_lane(lane: u64, count: u64) -> io::Result<u64> {
     Ok(sum)
 }
 
+fn on_rt<F>(work: F) -> Measured
+where
+    F: Future<Output = io::Result<Measured>> + Send + 'static,
+{
+    Rt::block_on(async move { Rt::spawn(work).await }).expect(READABLE)
+}
+
 fn on_tokio<F>(work: F) -> Measured
 where
     F: Future<Output = io::Result<Measured>> + Send + 'static,
@@ -160,9 +230,26 @@ fn cold_file() -> io::Result<File> {
     Ok(file)
 }
 
-fn per_gibibyte(mebibytes: u64, started: Instant, sum: u64) -> Measured {
-    let millis = started.elapsed().as_secs_f64() * 1e3 * 1024.0 / mebibytes.max(1) as f64;
-    Measured::figures(vec![millis], started, sum)
+/// The time of a pass, by the clock and of the CPUs.
+struct Pass {
+    started: Instant,
+    cpu: Duration,
+}
+
+impl Pass {
+    fn begin() -> Pass {
+        Pass {
+            cpu: sys::cpu_time(),
+            started: Instant::now(),
+        }
+    }
+
+    fn end(self, mebibytes: u64, sum: u64) -> Measured {
+        let wall = self.started.elapsed().as_secs_f64();
+        let cpu = sys::cpu_time().saturating_sub(self.cpu).as_secs_f64();
+        let a_gibibyte = 1e3 * 1024.0 / mebibytes.max(1) as f64;
+        Measured::figures(vec![wall * a_gibibyte, cpu * a_gibibyte], self.started, sum)
+    }
 }
 
 fn per_read(count: u64, started: Instant, sum: u64) -> Measured {

@@ -23,7 +23,8 @@ use crate::work::{
 pub(crate) fn work(bench: &str, peer: &str) -> Option<Work> {
     match peer {
         "rt" => tasks::<Rt, rt::One>(bench)
-            .or_else(|| many_ends::<Rt, rt::Bounded, rt::Unbounded>(bench)),
+            .or_else(|| many_ends::<Rt, rt::Bounded, rt::Unbounded>(bench))
+            .or_else(|| rt_files(bench)),
         "tokio" => tasks::<Tokio, TokioOneshot>(bench)
             .or_else(|| two_ends::<Tokio, TokioBounded, TokioUnbounded>(bench))
             .or_else(|| tokio_files(bench)),
@@ -130,6 +131,15 @@ fn std_files(bench: &str) -> Option<Work> {
         "fs_cached_4k" => files::std_cached,
         "fs_seq" => files::std_sequential,
         "fs_rand" => files::std_random,
+        _ => return None,
+    })
+}
+
+fn rt_files(bench: &str) -> Option<Work> {
+    Some(match bench {
+        "fs_cached_4k" => files::rt_cached,
+        "fs_seq" => files::rt_sequential,
+        "fs_rand" => files::rt_random,
         _ => return None,
     })
 }

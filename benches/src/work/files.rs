@@ -16,7 +16,7 @@ pub(crate) const PATH_VARIABLE: &str = "VERSUS_FILE";
 /// Distance of the numbers, and size of a small read.
 pub(crate) const BLOCK: u64 = 4 << 10;
 /// Size of a read of the sequential pass.
-pub(crate) const CHUNK: u64 = 128 << 10;
+pub(crate) const CHUNK: u64 = 64 << 10;
 /// Size of a random read.
 pub(crate) const PAGE: u64 = 64 << 10;
 /// Random reads in flight.
