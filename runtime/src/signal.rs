@@ -9,7 +9,7 @@
 //!   that other code had installed before.
 //! * **The old behaviour comes back** when the last listener of a signal is dropped. A program that
 //!   waits for Ctrl-C once is killed by the second; one that a `nohup` shields from hang-ups is
-//!   shielded again.
+//!   shielded again. A signal that is on its way just then counts as coming after.
 
 pub mod unix;
 

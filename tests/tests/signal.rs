@@ -7,10 +7,11 @@ use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{self, Command, Stdio};
+use std::sync::Mutex;
 use std::thread;
 
 use rt::signal::ctrl_c;
-use rt::signal::unix::{SignalKind, signal};
+use rt::signal::unix::{Signal, SignalKind, signal};
 use rt_tests::{
     FLAVOURS, Flavour, Watchdog, alone, alone_after, everywhere, fds, poll_once, until,
 };
@@ -26,6 +27,12 @@ fn send_to(process: u32, kind: SignalKind) {
     let kill = format!("kill -{} {process}", kind.as_raw_value());
     let status = Command::new("sh").arg("-c").arg(kill).status().unwrap();
     assert!(status.success());
+}
+
+/// Keeps a listener until the process ends.
+fn keep(listener: Signal) {
+    static KEPT: Mutex<Vec<Signal>> = Mutex::new(Vec::new());
+    KEPT.lock().unwrap().push(listener);
 }
 
 /// Whether a bit of a signal set in `/proc/self/status` is set.
@@ -94,7 +101,7 @@ fn no_listener_misses_the_last_of_many_signals() {
         runtime.block_on(async {
             let (tell, told) = tokio::sync::watch::channel(false);
             // The last signal may come when all of them have ended. It must not find nobody.
-            std::mem::forget(signal(SignalKind::user_defined1()).unwrap());
+            keep(signal(SignalKind::user_defined1()).unwrap());
             let listeners: Vec<_> = (0..50)
                 .map(|_| {
                     let mut signals = signal(SignalKind::user_defined1()).unwrap();
@@ -291,6 +298,6 @@ fn listening_begins_and_ends_while_signals_come() {
         });
         runtime.block_on(always.recv()).unwrap();
         // The last signal may still be on its way. It must not find nobody.
-        std::mem::forget(always);
+        keep(always);
     });
 }
