@@ -11,7 +11,7 @@
 //! Nothing, until such a library is used: the helper thread sleeps. A socket of tokio's is watched by the
 //! helper, so that each time a task of ours waits for it, two threads are involved: in a ping-pong of 64
 //! bytes over loopback that was 2.5 more context switches and 6 µs more a round trip. A future that
-//! talks much is better moved to the helper as a whole, with [`tokio`]: there it costs what it costs
+//! talks much is better moved to the helper as a whole, with [`tokio()`]: there it costs what it costs
 //! on tokio. What tokio spawns runs on that one thread.
 //!
 //! `tokio::task::spawn_local` still panics, and tokio's paused clock and its budget mean nothing to tasks
@@ -111,7 +111,7 @@ where
     Tokio(helper.spawn(future))
 }
 
-/// Future of [`tokio`].
+/// Future of [`tokio()`].
 #[must_use = "dropping it aborts what it stands for"]
 pub struct Tokio<T>(JoinHandle<T>);
 

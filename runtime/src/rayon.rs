@@ -1,4 +1,4 @@
-//! Parallel iterators on a pool of [`rayon`](::rayon) that belongs to the runtime.
+//! Parallel iterators on a pool of [`rayon`] that belongs to the runtime.
 //!
 //! Code that is written for rayon keeps its threads to itself, and a worker that waits for it serves
 //! nobody meanwhile. [`run`] hands such code to a pool with as many threads as the CPU pool has workers,

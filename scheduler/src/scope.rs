@@ -14,7 +14,7 @@
 //!
 //! A node's *members* are its children and whatever else must be gone before it is. The last one that
 //! leaves finds who waits: the scope's future, which is woken, or, when that was dropped half-way,
-//! a [`Holder`]: the task or the `block_on` in which it was dropped. That task stays *completing*
+//! a *holder*: the task or the `block_on` in which it was dropped. That task stays *completing*
 //! (`task/state.rs`, T6) until its holds are gone; then it completes, which makes it leave its own
 //! scope, and so on upwards, in a loop.
 //!
