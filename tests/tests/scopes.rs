@@ -6,6 +6,8 @@ mod basics;
 mod cancel;
 #[path = "scopes/failure.rs"]
 mod failure;
+#[path = "scopes/forest.rs"]
+mod forest;
 #[path = "scopes/holders.rs"]
 mod holders;
 #[path = "scopes/shields.rs"]
