@@ -63,7 +63,7 @@ impl Scope {
     }
 }
 
-/// A task that has dropped the futures of two scopes, each with a child that is still there.
+/// A task that drops the futures of two scopes, which have children.
 struct Task {
     state: State,
     scopes: [Scope; 2],
@@ -73,12 +73,13 @@ struct Task {
 }
 
 impl Task {
-    fn new() -> Self {
+    /// With so many children in either scope.
+    fn new(children: [usize; 2]) -> Self {
         let state = State::new();
         assert_eq!(state.start_poll(), Start::Poll);
         Task {
             state,
-            scopes: [Scope::new(1), Scope::new(1)],
+            scopes: children.map(Scope::new),
             output: UnsafeCell::new(0),
             completions: AtomicUsize::new(0),
         }
@@ -124,9 +125,9 @@ impl Task {
     }
 
     /// A child of one of the scopes ends.
-    fn end_child(&self, scope: usize) {
+    fn end_child(&self, scope: usize, child: usize) {
         let scope = &self.scopes[scope];
-        scope.drop_child(0);
+        scope.drop_child(child);
         if let Some(Waiter::Holder) = scope.leave() {
             self.drop_hold();
         }
@@ -138,11 +139,11 @@ impl Task {
 #[test]
 fn a_held_task_completes_once_and_after_its_children() {
     check(3, || {
-        let task = Arc::new(Task::new());
+        let task = Arc::new(Task::new([1, 1]));
         let children: Vec<_> = (0..2)
             .map(|scope| {
                 let task = Arc::clone(&task);
-                thread::spawn(move || task.end_child(scope))
+                thread::spawn(move || task.end_child(scope, 0))
             })
             .collect();
         for scope in &task.scopes {
@@ -163,18 +164,43 @@ fn a_held_task_completes_once_and_after_its_children() {
     });
 }
 
+/// The same with two children in one scope.
+#[test]
+fn a_held_task_completes_after_both_children_of_a_scope() {
+    check(3, || {
+        let task = Arc::new(Task::new([2, 0]));
+        let children: Vec<_> = (0..2)
+            .map(|child| {
+                let task = Arc::clone(&task);
+                thread::spawn(move || task.end_child(0, child))
+            })
+            .collect();
+        task.abandon(&task.scopes[0]);
+        task.complete();
+        if task.state.is_complete() {
+            for child in 0..2 {
+                assert_eq!(task.scopes[0].dropped(child), 1);
+            }
+        }
+        for child in children {
+            child.join().unwrap();
+        }
+        assert_eq!(task.completions.load(Relaxed), 1);
+    });
+}
+
 /// The same, seen from the handle: what the children did is visible to whoever sees the end.
 #[test]
 fn who_sees_the_end_sees_what_the_children_did() {
     check(3, || {
-        let task = Arc::new(Task::new());
+        let task = Arc::new(Task::new([1, 1]));
         for scope in &task.scopes {
             task.abandon(scope);
         }
         let children: Vec<_> = (0..2)
             .map(|scope| {
                 let task = Arc::clone(&task);
-                thread::spawn(move || task.end_child(scope))
+                thread::spawn(move || task.end_child(scope, 0))
             })
             .collect();
         task.complete();
