@@ -10,3 +10,5 @@ mod traps {
     mod resources;
     mod wakeups;
 }
+#[path = "traps/scopes.rs"]
+mod scopes;

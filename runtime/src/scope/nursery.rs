@@ -150,6 +150,23 @@ impl Scope {
     /// It starts at once, whether or not its handle is awaited, and dropping the handle does not
     /// detach it from the scope. In a scope that is cancelled or over, the future is dropped and the
     /// handle is already cancelled.
+    ///
+    /// # Examples
+    ///
+    /// Children own what they use: the scope's future may be dropped or leaked, and they would be left
+    /// with dangling references.
+    ///
+    /// ```compile_fail
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let local = String::from("borrowed");
+    /// rt::scope(|s| {
+    ///     let word = &local;
+    ///     async move { s.spawn(async move { println!("{word}") }) }
+    /// })
+    /// .await;
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where

@@ -117,6 +117,13 @@ pub(crate) enum Holder {
 /// Tells the holder, and whoever that is the last member of, upwards.
 #[inline]
 pub(crate) fn release(first: Option<Holder>) {
+    if first.is_some() {
+        release_all(first);
+    }
+}
+
+#[cold]
+fn release_all(first: Option<Holder>) {
     let mut next = first;
     while let Some(holder) = next {
         next = match holder {
@@ -396,7 +403,7 @@ impl Node {
             Failure::Panic(payload) => {
                 let told = copy_of(&*payload);
                 match self.fail(Blow::Panic(payload)) {
-                    None => Failure::Panic(told),
+                    None => Failure::Told(told),
                     Some(Blow::Panic(mine) | Blow::Error(mine)) => Failure::Panic(mine),
                 }
             }

@@ -33,7 +33,7 @@ use super::join::Failure;
 use super::memory;
 use super::owner::{self, Home, Shard};
 use super::place::Name;
-use super::state::{Completed, Held, Pause, Schedule, Start, State};
+use super::state::{Held, Pause, Schedule, Start, State};
 use super::waker;
 use super::{Id, Runnable};
 use crate::primitive::cell::UnsafeCell;
@@ -260,6 +260,10 @@ unsafe fn drop_output<F: Future, M: Member<F::Output>, N>(header: NonNull<Header
     let output = unsafe { ManuallyDrop::take(&mut (*body::<F, M, N>(header)).output) };
     let untold = match output {
         Err(Failure::Panic(panic)) => Some(panic),
+        Err(Failure::Told(panic)) => {
+            discard(panic);
+            None
+        }
         Err(_) => None,
         Ok(value) => contain(|| drop(value)).err(),
     };
@@ -395,7 +399,7 @@ impl TaskRef {
         // SAFETY: `start_poll` gave this thread RUNNING.
         let poll = || unsafe { (header.vtable.poll)(self.0) };
         if scope::enter_task(&self, poll).is_ready() {
-            self.complete();
+            scope::release(self.complete(true));
             return None;
         }
         if header.shard().is_unlisted() && !owner::enlist(&self) {
@@ -421,7 +425,7 @@ impl TaskRef {
         // SAFETY: the caller holds RUNNING, and the future is still there.
         let fail = || unsafe { (self.header().vtable.fail)(self.0, failure) };
         scope::enter_task(&self, fail);
-        self.complete();
+        scope::release(self.complete(true));
     }
 
     /// Ends the task if no thread runs it; see [`State::claim_to_cancel`]. Returns whether it did.
@@ -433,16 +437,60 @@ impl TaskRef {
         claimed
     }
 
-    /// Ends a task whose body has ended: now, or with the last scope that it has left behind.
+    /// Ends a task whose body has ended: leaves the owner list, publishes the output, tells the handle,
+    /// and leaves the scope, which may be the end that something else waits for. While the task holds
+    /// scopes that it has left behind, the last of them does that.
+    ///
+    /// An output that nobody wants is leaked if this thread may not drop it.
     #[inline]
-    fn complete(self) {
-        let state = &self.header().state;
-        if state.may_be_held() && state.start_completing() == Held::Yes {
+    fn complete(self, may_drop: bool) -> Option<Holder> {
+        let header = self.header();
+        if header.state.may_be_held() && header.state.start_completing() == Held::Yes {
             // Whoever drops the last hold goes on, with this reference.
             mem::forget(self);
-            return;
+            return None;
         }
-        scope::release(self.finish(true));
+        // The owner list's reference and this one go in one step.
+        let refs = owner::delist(&self);
+        if header.state.complete_quietly(refs) {
+            mem::forget(self);
+            return None;
+        }
+        let completed = header.state.complete();
+        if completed.drop_output && may_drop {
+            // SAFETY: there was no handle when the task became complete: the output is ours (T3).
+            unsafe { self.drop_output() };
+        }
+        if completed.wake_joiner {
+            // SAFETY: JOIN_WAKER was set when COMPLETE was: the cell is ours (T4).
+            let waker = header.join_waker.with_mut(|cell| unsafe { (*cell).take() });
+            contain_all(|| {
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+            });
+        }
+        let next = if completed.leave_scope {
+            // SAFETY: this thread completes the task, which has a link.
+            unsafe { self.leave_scope() }
+        } else {
+            None
+        };
+        // SAFETY: `self` was counted, and so was the list's reference if it was still listed.
+        unsafe { drop_refs(self.into_raw(), refs) };
+        next
+    }
+
+    /// The end of a child, for its scope.
+    ///
+    /// # Safety
+    ///
+    /// The task has a link, and this thread completes it.
+    unsafe fn leave_scope(&self) -> Option<Holder> {
+        // SAFETY: by the caller.
+        let scope = unsafe { Link::of(&self.0).take() }?;
+        // SAFETY: the task was spawned with a link to this scope.
+        unsafe { scope.child_gone(self.0) }
     }
 
     /// Keeps the task that this thread runs from becoming complete, until the reference is given to
@@ -453,6 +501,7 @@ impl TaskRef {
     }
 
     /// Gives up a hold. If that completes the task, what waits for it is returned.
+    #[cold]
     pub(crate) fn drop_hold(self) -> Option<Holder> {
         if self.header().state.drop_hold() == Held::Yes {
             return None;
@@ -461,56 +510,9 @@ impl TaskRef {
         let body = unsafe { TaskRef::from_raw(self.0) };
         let pool = Arc::clone(body.header().shard().home().pool());
         drop(self);
-        let next = body.finish(pool.may_drop_here());
+        let next = body.complete(pool.may_drop_here());
         pool.ended_elsewhere();
         next
-    }
-
-    /// Leaves the owner list, publishes the output, tells the handle, and leaves the scope, which may
-    /// be the end that something else waits for.
-    ///
-    /// An output that nobody wants is leaked if this thread may not drop it.
-    #[inline]
-    fn finish(self, may_drop: bool) -> Option<Holder> {
-        let header = self.header();
-        // The owner list's reference and this one go in one step.
-        let refs = owner::delist(&self);
-        if header.state.complete_quietly(refs) {
-            mem::forget(self);
-            return None;
-        }
-        let Completed {
-            wake_joiner,
-            drop_output,
-        } = header.state.complete();
-        if drop_output && may_drop {
-            // SAFETY: there was no handle when the task became complete: the output is ours (T3).
-            unsafe { self.drop_output() };
-        }
-        if wake_joiner {
-            // SAFETY: JOIN_WAKER was set when COMPLETE was: the cell is ours (T4).
-            let waker = header.join_waker.with_mut(|cell| unsafe { (*cell).take() });
-            contain_all(|| {
-                if let Some(waker) = waker {
-                    waker.wake();
-                }
-            });
-        }
-        let next = self.leave_scope();
-        // SAFETY: `self` was counted, and so was the list's reference if it was still listed.
-        unsafe { drop_refs(self.into_raw(), refs) };
-        next
-    }
-
-    /// The end of a child, for its scope.
-    fn leave_scope(&self) -> Option<Holder> {
-        if !self.header().state.is_scoped() {
-            return None;
-        }
-        // SAFETY: this thread completes the task.
-        let scope = unsafe { Link::of(&self.0).take() }?;
-        // SAFETY: the task was spawned with a link to this scope.
-        unsafe { scope.child_gone(self.0) }
     }
 
     /// Asks for the task's end; it happens where the task runs.

@@ -26,6 +26,8 @@ pub(crate) enum Failure {
     /// Cancelled because its scope's time was over.
     Deadline,
     Panic(Box<dyn Any + Send>),
+    /// A panic that its scope has, too: it is told whether anybody joins or not.
+    Told(Box<dyn Any + Send>),
     /// It returned an error that is its scope's; the error is here if the scope had one already.
     Error(Option<Box<dyn Any + Send>>),
 }
@@ -268,7 +270,7 @@ impl JoinError {
             Failure::Cancelled => Kind::Cancelled,
             Failure::Deadline => Kind::Deadline,
             Failure::Error(error) => Kind::Error(error.map(Mutex::new)),
-            Failure::Panic(payload) => Kind::Panic(Mutex::new(payload)),
+            Failure::Panic(payload) | Failure::Told(payload) => Kind::Panic(Mutex::new(payload)),
         };
         JoinError { id, kind }
     }

@@ -102,6 +102,8 @@ pub(crate) struct Completed {
     pub(crate) wake_joiner: bool,
     /// Nobody will read the output: drop it.
     pub(crate) drop_output: bool,
+    /// The task is the child of a scope, which is to be told.
+    pub(crate) leave_scope: bool,
 }
 
 /// Whether a wake or an abort must put the task into a queue.
@@ -200,6 +202,7 @@ impl State {
         Completed {
             wake_joiner: before & JOIN_WAKER != 0,
             drop_output: before & JOIN_INTEREST == 0,
+            leave_scope: before & SCOPED != 0,
         }
     }
 

@@ -281,3 +281,20 @@ fn a_child_that_panics_when_it_is_cancelled_is_a_failure() {
         assert_eq!(panic_of(rt, scope).downcast_ref(), Some(&Payload(9)));
     });
 }
+
+/// The panic is handled: it travels to whoever runs the scope, though no handle tells of it.
+#[test]
+fn a_panic_that_travels_is_not_unhandled() {
+    let _watchdog = rt_tests::Watchdog::new();
+    for workers in [1, 2, 8] {
+        let builder = rt_tests::Flavour::Workers(workers).builder();
+        let builder = builder.unhandled_panic(rt::runtime::UnhandledPanic::ShutdownRuntime);
+        let runtime = builder.build().unwrap();
+        let scope = rt::scope(|s| async move {
+            drop(s.spawn(async { panic_any(Payload(1)) }));
+            pending::<()>().await;
+        });
+        assert_eq!(panic_of(&runtime, scope).downcast_ref(), Some(&Payload(1)));
+        assert_eq!(runtime.block_on(runtime.spawn(async { 2 })).unwrap(), 2);
+    }
+}

@@ -94,6 +94,7 @@ impl Task {
         let Completed {
             wake_joiner,
             drop_output,
+            ..
         } = self.state.complete();
         if drop_output {
             self.drop_output();

@@ -50,7 +50,8 @@ fn a_complete_task_ignores_wakes_and_aborts() {
         state.complete(),
         Completed {
             wake_joiner: false,
-            drop_output: false
+            drop_output: false,
+            leave_scope: false
         }
     );
     assert_eq!(state.wake(), Schedule::Nothing);
@@ -69,7 +70,8 @@ fn a_task_without_a_handle_drops_its_own_output() {
         state.complete(),
         Completed {
             wake_joiner: false,
-            drop_output: true
+            drop_output: true,
+            leave_scope: false
         }
     );
 }
@@ -118,5 +120,5 @@ fn a_child_never_completes_quietly() {
     assert!(state.is_scoped());
     assert_eq!(state.start_poll(), Start::Poll);
     assert!(!state.complete_quietly(1));
-    assert!(!state.complete().drop_output);
+    assert!(state.complete().leave_scope);
 }
