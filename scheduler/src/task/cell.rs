@@ -264,7 +264,8 @@ unsafe fn drop_output<F: Future, M: Member<F::Output>, N>(header: NonNull<Header
             discard(panic);
             None
         }
-        Err(_) => None,
+        Err(Failure::Cancelled | Failure::Deadline) => None,
+        Err(Failure::Error(error)) => contain(|| drop(error)).err(),
         Ok(value) => contain(|| drop(value)).err(),
     };
     if let Some(panic) = untold {
