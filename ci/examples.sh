@@ -117,6 +117,33 @@ server=
 grep -q '^all connections have ended' "$work/echo" || fail "echo did not wait for its connection"
 echo "echo: ended gracefully"
 
+# A request that ends in the time it is given, one that does not, and a connection without one.
+start graceful 1000
+exec 3<> "/dev/tcp/127.0.0.1/$port" 4<> "/dev/tcp/127.0.0.1/$port" 5<> "/dev/tcp/127.0.0.1/$port"
+echo 1 >&3
+read -r -t 10 answer <&3 || fail "graceful is silent"
+[[ $answer == done ]] || fail "graceful answered: $answer"
+echo 600000 >&4
+echo 300 >&3
+for millis in 600000 300; do
+    for _ in {1..100}; do
+        grep -q "^a request of $millis ms" "$work/graceful" && break
+        sleep 0.05
+    done
+done
+kill -INT "$server"
+read -r -t 10 answer <&3 || fail "graceful cut a request that had time to finish"
+[[ $answer == done ]] || fail "graceful answered: $answer"
+status=0
+timeout 20 tail --pid="$server" -f /dev/null || fail "graceful does not end"
+wait "$server" || status=$?
+server=
+exec 3>&- 4>&- 5>&-
+[[ $status == 0 ]] || fail "graceful ended with status $status after Ctrl-C"
+[[ $(grep -c '^a request was cut' "$work/graceful") == 1 ]] || fail "graceful did not cut exactly one request"
+grep -q '^nothing is left' "$work/graceful" || fail "graceful did not end its scope"
+echo "graceful: finished one request, cut one, and ended"
+
 start udp-echo
 exec 3<> "/dev/udp/127.0.0.1/$port"
 for word in ping pong; do
