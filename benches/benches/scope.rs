@@ -42,9 +42,10 @@ fn scopes(criterion: &mut Criterion) {
     group.bench_function("scoped", |b| {
         let rt = runtime();
         b.iter_custom(|n| {
-            let scope = rt::scope(move |s| async move {
-                timed(n, |value| s.spawn(async move { value })).await
-            });
+            let scope =
+                rt::scope(
+                    move |s| async move { timed(n, |value| s.spawn(async move { value })).await },
+                );
             rt.block_on(rt.spawn(scope)).expect("the spawner")
         });
     });
