@@ -114,7 +114,7 @@ fn a_leaked_scope_leaves_its_children_what_they_use() {
     everywhere(|rt| {
         let (send, sent) = mpsc::channel();
         rt.block_on(async move {
-            let words = vec![String::from("owned")];
+            let words = [String::from("owned")];
             let mut scope: Pin<Box<_>> = Box::pin(rt::scope(|s| async move {
                 s.spawn(async move {
                     rt::yield_now().await;
