@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 # What is not here counts threads, memory or descriptors, for which the sanitizer's own get in the way,
 # or takes too long with it.
-tests=(abort endings identity join join_set local panics shutdown task_local unhandled)
+tests=(abort endings fs identity join join_set local panics process shutdown signal stdio task_local unhandled)
 
 target=$(rustc -vV | sed -n 's/^host: //p')
 installed() {
