@@ -77,6 +77,21 @@ fi
 stop TERM
 echo "crunch: $(paste -sd ';' "$work/crunch.load")"
 
+timeout 60 "$bin/sieve" 30 > "$work/sieve" 2>&1 || fail "sieve failed"
+[[ $(head -n 30 "$work/sieve" | tail -n 1) == 113 ]] || fail "the 30th prime is 113"
+echo "sieve: 30 primes"
+
+timeout 60 "$bin/pipeline" 200 > "$work/pipeline" || fail "pipeline failed"
+grep -q '^200 blocks, 100000 words' "$work/pipeline" || fail "pipeline lost something"
+echo "pipeline: $(tail -n 1 "$work/pipeline")"
+
+timeout 60 "$bin/mandelbrot" "$work/picture.png" 120 80 > "$work/mandelbrot" 2>&1 || fail "mandelbrot failed"
+[[ $(head -c 8 "$work/picture.png" | od -An -tx1 | tr -d ' \n') == 89504e470d0a1a0a ]] || fail "mandelbrot wrote no PNG"
+[[ $(od -An -tu4 -j16 -N8 --endian=big "$work/picture.png" | tr -s ' ') == ' 120 80' ]] || fail "the picture has another size"
+grep -q '80/80' "$work/mandelbrot" || fail "mandelbrot showed no progress"
+rm "$work/picture.png"
+echo "mandelbrot: a picture"
+
 start http
 if command -v curl > /dev/null; then
     answer=$(curl -fsS --max-time 10 "http://127.0.0.1:$port/")
