@@ -174,6 +174,12 @@ impl<T> Channel<T> {
         self.back.0.ready.load(Relaxed) >= self.capacity
     }
 
+    /// Calls who waits for the front to become shorter. Under the front's lock.
+    #[cold]
+    fn tell_back(&self) -> Option<Waker> {
+        self.locked(|state, side| state.front_is_shorter(side.front))
+    }
+
     /// Takes an item from the front, if there is one.
     #[inline]
     fn take_from_front(&self) -> Option<T> {
@@ -185,7 +191,7 @@ impl<T> Channel<T> {
             let item = ring.pop_front()?;
             front.len.store(ring.len(), Relaxed);
             let waker = if front.wanted.load(Relaxed) {
-                self.locked(|state, _| state.front_is_shorter(front))
+                self.tell_back()
             } else {
                 None
             };
@@ -232,7 +238,7 @@ impl<T> Channel<T> {
     /// # Errors
     ///
     /// [`Closed`]: the item is in `item`.
-    #[inline]
+    #[inline(never)]
     pub fn poll_send(
         &self,
         cx: &mut Context<'_>,
@@ -251,6 +257,7 @@ impl<T> Channel<T> {
     }
 
     /// Stops sending. An item that was offered and not taken comes back into `item`.
+    #[cold]
     pub fn cancel_send(&self, item: &mut Option<T>, place: &mut Waiting) {
         if !place.is_some() {
             return;
@@ -382,6 +389,12 @@ impl<T> Channel<T> {
         {
             return Poll::Ready(Some(item));
         }
+        self.poll_recv_at_back(cx, place)
+    }
+
+    /// Apart, so that the way of an item from the front is short.
+    #[inline(never)]
+    fn poll_recv_at_back(&self, cx: &mut Context<'_>, place: &mut Waiting) -> Poll<Option<T>> {
         let likely = !place.is_some() && self.looks_empty();
         self.attempt(cx, likely, |state, visitor, side| {
             state.receive(place, visitor, side)
@@ -422,7 +435,7 @@ impl<T> Channel<T> {
     }
 
     /// Stops receiving.
-    #[inline]
+    #[cold]
     pub fn cancel_recv(&self, place: &mut Waiting) {
         if place.is_some() {
             self.cancel(place, |state, front, place| {

@@ -239,7 +239,9 @@ impl<T> Future for Recv<'_, T> {
 impl<T> Drop for Recv<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.channel.cancel_recv(&mut self.place);
+        if self.place.is_some() {
+            self.channel.cancel_recv(&mut self.place);
+        }
     }
 }
 
