@@ -187,8 +187,8 @@ impl Remote {
         self.running_id.store(task.id().number(), Relaxed);
     }
 
-    /// The task that runs, and where it was spawned. Two looks: while tasks change, they may be of
-    /// two tasks.
+    /// The task that runs, and where it was spawned: both of one task while the poll counter stands
+    /// still.
     pub(crate) fn running(&self) -> Option<(Id, &'static Location<'static>)> {
         let id = Id::from_number(self.running_id.load(Relaxed))?;
         // SAFETY: null, or a pointer made from a `&'static Location` by `runs`.
