@@ -177,7 +177,12 @@ fn install(signal: c_int, slot: &Slot, entry: &mut Entry) -> io::Result<()> {
     // SAFETY: a `sigaction` is integers, and a function pointer that may be null.
     let mut ours: libc::sigaction = unsafe { mem::zeroed() };
     ours.sa_sigaction = our_handler();
-    ours.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+    // On the thread's own stack: the other one, which the standard library sets up for stack
+    // overflows, may have room for one frame only.
+    ours.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+    // No other signal meanwhile, so that those that come together do not pile their frames up.
+    // SAFETY: the mask is valid for the call.
+    unsafe { libc::sigfillset(&raw mut ours.sa_mask) };
     // SAFETY: `ours` is whole, its handler keeps to what a handler may do, and what it reads is set.
     check(unsafe { libc::sigaction(signal, &raw const ours, ptr::null_mut()) })?;
     entry.before = Some(current);

@@ -106,3 +106,28 @@ fn the_interrupted_codes_error_number_is_kept() {
     // SAFETY: as above.
     assert_eq!(unsafe { *libc::__errno_location() }, libc::ENOENT);
 }
+
+/// The kernel stacks the frames of signals that come together, and a frame may take 10 KiB.
+#[test]
+fn signals_that_come_together_are_handled_one_after_the_other() {
+    let signals: Vec<_> = (libc::SIGRTMIN() + 10..=libc::SIGRTMAX()).collect();
+    let mut listening: Vec<_> = signals
+        .iter()
+        .map(|&signal| Listening::new(signal).unwrap())
+        .collect();
+    // SAFETY: a set of signals is integers.
+    let mut set: libc::sigset_t = unsafe { mem::zeroed() };
+    // SAFETY: `set` is valid for the calls, which change this thread's mask alone.
+    unsafe {
+        libc::sigfillset(&raw mut set);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut());
+    }
+    for &signal in &signals {
+        raise(signal);
+    }
+    // SAFETY: as above.
+    unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut()) };
+    for (listening, _edges) in &mut listening {
+        assert!(listening.take(), "{}", listening.signal());
+    }
+}
