@@ -107,6 +107,15 @@ if command -v wrk > /dev/null; then
 fi
 stop TERM
 
+timeout 60 "$bin/grpc" > "$work/grpc.both" || fail "grpc failed"
+grep -q 'one for many:  Hello, Cleo and Dan!' "$work/grpc.both" || fail "grpc did not greet"
+start grpc
+timeout 60 "$bin/grpc" call "http://127.0.0.1:$port" > "$work/grpc.client" || fail "grpc: the client failed"
+diff <(tail -n +2 "$work/grpc.both") "$work/grpc.client" || fail "grpc: two processes say something else than one"
+stop INT
+[[ $status == 0 ]] || fail "grpc ended with status $status after Ctrl-C"
+echo "grpc: all four kinds of calls, in one process and in two"
+
 start echo
 exec 3<> "/dev/tcp/127.0.0.1/$port"
 for word in ping pong; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `rt` pulls in: of `tokio` its traits alone, no runtime; without features nothing of it; and
-# the two halves of the engine know nothing of each other.
+# What `rt` and its covers pull in: of `tokio` its traits alone, no runtime, unless `tokio-context` is on; without
+# features nothing of it; and the two halves of the engine know nothing of each other.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,16 +14,27 @@ fail() {
     exit 1
 }
 
-tokio=$(tree -p rt | grep '^tokio v') || fail "the default features should have tokio's traits"
-features=${tokio##*[}
-features=${features%]}
-for feature in ${features//,/ }; do
-    case $feature in
-        bytes | io-util | sync) ;;
-        *) fail "rt pulls in the feature \`$feature\` of tokio: $tokio" ;;
-    esac
+# Says which features of tokio are in the tree of the arguments; none may be of its runtime.
+traits_only() {
+    local tokio features feature
+    tokio=$(tree "$@" | grep '^tokio v') || fail "${*#-p }: there should be tokio's traits"
+    features=$(sed 's/.*\[//; s/\]$//; y/,/\n/' <<< "$tokio" | sort -u)
+    for feature in $features; do
+        case $feature in
+            bytes | default | io-util | sync) ;;
+            *) fail "${*#-p }: pulls in the feature \`$feature\` of tokio" ;;
+        esac
+    done
+    echo "${*#-p }: tokio with [${features//$'\n'/,}]"
+}
+
+traits_only -p rt
+for cover in runtime/interop/*/Cargo.toml; do
+    traits_only -p "$(sed -n 's/^name = "\(.*\)"/\1/p' "$cover")"
 done
-echo "rt: tokio with [$features]"
+
+# The one feature that is there for tokio's runtime.
+tree -p rt --features tokio-context | grep -qE '^tokio v.*[[,]rt[],]' || fail "\`tokio-context\` should have tokio's runtime"
 
 if tree -p rt --no-default-features | grep -E '^(tokio|futures|tracing)'; then
     fail "rt without features should have nothing of tokio or futures"

@@ -3,3 +3,4 @@
 //! * `tour`: three coroutines on one thread, then on several, with their timeline and what it cost.
 //! * `echo`: a TCP echo server that ends gracefully on Ctrl-C.
 //! * `http`: a small HTTP/1.1 server for curl and wrk.
+//! * `grpc`: a greeter by tonic with all four kinds of calls, and its client.

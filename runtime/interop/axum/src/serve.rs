@@ -211,6 +211,10 @@ async fn first<T>(
 }
 
 /// Serves one connection until it ends, or, once the scope asks, until its requests have ended.
+#[cfg_attr(
+    not(feature = "http1"),
+    expect(unused_variables, reason = "HTTP/2 has no limit of this kind")
+)]
 async fn connection<I, A, S>(io: I, service: App<S, A>, options: Options)
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
@@ -262,6 +266,10 @@ struct App<S, A> {
 
 /// Where the tasks of upgraded connections belong.
 #[derive(Clone)]
+#[cfg_attr(
+    not(feature = "ws"),
+    expect(dead_code, reason = "only websockets have such tasks here")
+)]
 pub(crate) struct ServerScope(pub(crate) Scope);
 
 impl<S, A> hyper::service::Service<hyper::Request<Incoming>> for App<S, A>
