@@ -188,6 +188,62 @@ stop INT
 [[ $status == 0 ]] || fail "chat ended with status $status after Ctrl-C"
 echo "chat: $(head -n 1 "$work/load"), none lost"
 
+timeout 100 "$bin/reqwest-many" > "$work/reqwest-many" || fail "reqwest-many failed"
+grep -q '^100 answers, 990 bytes' "$work/reqwest-many" || fail "reqwest-many missed answers"
+echo "reqwest-many: $(cat "$work/reqwest-many")"
+
+timeout 100 "$bin/serving" --load 2 > "$work/serving.load" || fail "serving failed"
+for times in 'first token' 'next token' 'whole answer'; do
+    grep -qE "^$times: p50 [0-9.]+ ms, p95 [0-9.]+ ms, p99 [0-9.]+ ms" "$work/serving.load" || fail "serving: no times of the $times"
+done
+echo "serving: $(paste -sd ';' "$work/serving.load")"
+if command -v curl > /dev/null; then
+    start serving
+    question='{"prompt": "once upon a time", "tokens": 12}'
+    events=$(curl -fsSN --max-time 30 "http://127.0.0.1:$port/generate" --json "$question") || fail "serving does not answer"
+    [[ $(grep -c '^data: "' <<< "$events") == 12 ]] || fail "serving answered: $events"
+    grep -q '^event: done' <<< "$events" || fail "serving did not come to an end: $events"
+    status=$(curl -sS --max-time 30 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/generate" --json "${question/12/1000}")
+    [[ $status == 422 ]] || fail "serving answered $status when asked for too much"
+    # One who goes away in the middle: the worker finds out with the next token.
+    curl -sN --max-time 100 "http://127.0.0.1:$port/generate" --json "${question/12/256}" | head -n 1 > /dev/null || true
+    for _ in {1..100}; do
+        curl -fsS --max-time 30 "http://127.0.0.1:$port/stats" > "$work/stats" || fail "serving has no stats"
+        grep -q '"cancelled":1' "$work/stats" && break
+        sleep 0.1
+    done
+    grep -q '"cancelled":1' "$work/stats" || fail "serving computes for nobody"
+    stop INT
+    [[ $status == 0 ]] || fail "serving ended with status $status after Ctrl-C"
+    grep -q '^all answers have ended' "$work/serving" || fail "serving did not end gracefully"
+fi
+
+if command -v curl > /dev/null; then
+    start axum-todo
+    url=http://127.0.0.1:$port
+    # What the API answers to a request, and its status at the end of the line.
+    ask() {
+        curl -sS --max-time 30 -w ' %{http_code}' "$url/$1" "${@:2}"
+    }
+    expect() {
+        answer=$(ask "${@:2}")
+        [[ $answer == "$1" ]] || fail "axum-todo answered ${*:2} with $answer instead of $1"
+    }
+    expect '[] 200' api/todos
+    expect '{"id":1,"text":"water the plants","done":false} 201' api/todos --json '{"text": " water the plants "}'
+    expect '{"id":2,"text":"<b>sleep</b>","done":false} 201' api/todos --json '{"text": "<b>sleep</b>"}'
+    expect '{"id":1,"text":"water the plants","done":true} 200' api/todos/1/toggle -X POST
+    expect ' 204' api/todos/2 -X DELETE
+    expect '{"error":"there is no such entry"} 404' api/todos/2 -X DELETE
+    [[ $(ask api/todos --json '{"text": " "}') == *' 422' ]] || fail "axum-todo keeps nothing"
+    expect '[{"id":1,"text":"water the plants","done":true}] 200' api/todos
+    ask '' | grep -q '<h1>To do</h1>' || fail "axum-todo has no page"
+    stop INT
+    [[ $status == 0 ]] || fail "axum-todo ended with status $status after Ctrl-C"
+    grep -q '^all requests have been answered' "$work/axum-todo" || fail "axum-todo did not end gracefully"
+    echo "axum-todo: curl is content"
+fi
+
 # Serves the folder `$work/www`, for reading and writing, on the port that it sets as `upstream_port`.
 start_nginx() {
     mkdir "$work/www"

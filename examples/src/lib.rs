@@ -4,3 +4,6 @@
 //! * `echo`: a TCP echo server that ends gracefully on Ctrl-C.
 //! * `http`: a small HTTP/1.1 server for curl and wrk.
 //! * `grpc`: a greeter by tonic with all four kinds of calls, and its client.
+//! * `axum-todo`: a JSON API of axum's with a small page, in memory or in a database.
+//! * `serving`: requests become batches for one worker, and its tokens a stream of events.
+//! * `reqwest-many`: a hundred requests of a client that insists on tokio.
