@@ -13,7 +13,7 @@ if [[ ${1:-} == --results ]]; then
     exit
 fi
 mkdir -p "$(dirname "$log")"
-timeout 900 cargo test --workspace --no-fail-fast 2>&1 | tee "$log"
+timeout 1200 cargo test --workspace --no-fail-fast 2>&1 | tee "$log"
 # The features change what is compiled in `rt` alone.
 timeout 300 cargo test -q -p rt --no-default-features --lib
 if ((EUID == 0)) && command -v apt-get > /dev/null && grep 'skipped: .* is not installed' "$log"; then
