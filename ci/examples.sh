@@ -92,6 +92,17 @@ grep -q '80/80' "$work/mandelbrot" || fail "mandelbrot showed no progress"
 rm "$work/picture.png"
 echo "mandelbrot: a picture"
 
+timeout 100 "$bin/million" 20000 > "$work/million" 2>&1 || fail "million failed"
+grep -qE '^[1-9][0-9]* bytes a coroutine' "$work/million" || fail "million did not count bytes"
+grep -q '^the token came through all of them' "$work/million" || fail "million lost the token"
+(
+    ulimit -n 500
+    timeout 100 "$bin/million" --connections 1000 > "$work/million.connections" 2>&1
+) || fail "million failed with connections"
+grep -q 'allows 218 of 1000' "$work/million.connections" || fail "million does not know its limit"
+grep -q '^2398 echoes, none lost' "$work/million.connections" || fail "million lost an echo"
+echo "million: $(grep 'bytes a' "$work"/million "$work"/million.connections | sed 's/.*://' | paste -sd ';')"
+
 start http
 if command -v curl > /dev/null; then
     answer=$(curl -fsS --max-time 10 "http://127.0.0.1:$port/")

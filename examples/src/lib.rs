@@ -1,5 +1,6 @@
 //! Runnable programs, one a file in `examples/`:
 //!
+//! * `million`: a million coroutines that pass a token on, and thousands of live connections.
 //! * `tour`: three coroutines on one thread, then on several, with their timeline and what it cost.
 //! * `echo`: a TCP echo server that ends gracefully on Ctrl-C.
 //! * `http`: a small HTTP/1.1 server for curl and wrk.

@@ -34,6 +34,8 @@
 //!
 //! # Where to look
 //!
+//! The [guide](mod@guide) is for reading, this table for finding:
+//!
 //! | to | see |
 //! |---|---|
 //! | make a runtime | [`#[main]`](macro@main), [`Runtime`], [`runtime::Builder`] |
@@ -82,6 +84,8 @@ mod cpus;
 mod dispatcher;
 mod driver;
 pub mod fs;
+#[cfg(doc)]
+pub mod guide;
 mod handle;
 mod home;
 #[cfg(feature = "hyper")]

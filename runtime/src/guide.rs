@@ -1,0 +1,31 @@
+//! The guide: from a first program to a runtime inside another program.
+//!
+//! | chapter | about |
+//! |---|---|
+//! | [Getting started](getting_started) | a program, its tasks, and how it ends |
+//! | [Dispatchers](dispatchers) | which pool a piece of work belongs to |
+//! | [Scopes](mod@crate::scope) | tasks that end together |
+//! | [Channels and select](channels_and_select) | values between tasks, and waiting for several things |
+//! | [Time](time) | sleeping, ticking, and limits |
+//! | [Testing](testing) | tests that take no time and can be repeated |
+//! | [Embedding](embedding) | a runtime in a program that has its own threads and its own loop |
+//!
+//! These modules have no items. They exist in the documentation only.
+
+#[doc = include_str!("../docs/getting-started.md")]
+pub mod getting_started {}
+
+#[doc = include_str!("../docs/dispatchers.md")]
+pub mod dispatchers {}
+
+#[doc = include_str!("../docs/channels-and-select.md")]
+pub mod channels_and_select {}
+
+#[doc = include_str!("../docs/time.md")]
+pub mod time {}
+
+#[doc = include_str!("../docs/testing.md")]
+pub mod testing {}
+
+#[doc = include_str!("../docs/embedding.md")]
+pub mod embedding {}
