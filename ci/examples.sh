@@ -127,6 +127,15 @@ stop INT
 [[ $status == 0 ]] || fail "grpc ended with status $status after Ctrl-C"
 echo "grpc: all four kinds of calls, in one process and in two"
 
+timeout 60 "$bin/quic-echo" 1 > "$work/quic-echo" || fail "quic-echo failed"
+grep -q '^streams: 1, of 16 MiB each, there and back' "$work/quic-echo" || fail "quic-echo echoed nothing"
+echo "quic-echo: $(tail -n 1 "$work/quic-echo")"
+
+timeout 60 "$bin/wss-echo" > "$work/wss-echo" || fail "wss-echo failed"
+grep -q '^10 clients had 100 messages echoed each' "$work/wss-echo" || fail "wss-echo echoed nothing"
+grep -q '^without trust: .*certificate' "$work/wss-echo" || fail "wss-echo does not tell of the certificate"
+echo "wss-echo: ten clients were echoed, and who does not trust the server is told so"
+
 start echo
 exec 3<> "/dev/tcp/127.0.0.1/$port"
 for word in ping pong; do

@@ -17,15 +17,15 @@ fail() {
 # Says which features of tokio are in the tree of the arguments; none may be of its runtime.
 traits_only() {
     local tokio features feature
-    tokio=$(tree "$@" | grep '^tokio v') || fail "${*#-p }: there should be tokio's traits"
+    tokio=$(tree "$@" | grep '^tokio v') || fail "${*: -1}: there should be tokio's traits"
     features=$(sed 's/.*\[//; s/\]$//; y/,/\n/' <<< "$tokio" | sort -u)
     for feature in $features; do
         case $feature in
             bytes | default | io-util | sync) ;;
-            *) fail "${*#-p }: pulls in the feature \`$feature\` of tokio" ;;
+            *) fail "${*: -1}: pulls in the feature \`$feature\` of tokio" ;;
         esac
     done
-    echo "${*#-p }: tokio with [${features//$'\n'/,}]"
+    echo "${*: -1}: tokio with [${features//$'\n'/,}]"
 }
 
 traits_only -p rt

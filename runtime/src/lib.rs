@@ -66,6 +66,16 @@
 //! | `tokio-context` | no | `Builder::tokio_context` and `rt::compat`: a helper thread with a tokio runtime, for libraries that insist on one |
 //! | `rayon` | no | `rt::rayon`: a rayon pool of the CPU pool's size and priority, whose jobs can be awaited |
 //! | `hyper` | no | `hyper::rt::{Read, Write}` on the I/O types, and `rt::hyper::{Executor, Timer}` |
+//!
+//! # The ecosystem
+//!
+//! | library | how it runs here |
+//! |---|---|
+//! | hyper | feature `hyper`: streams as they are, `rt::hyper::{Executor, Timer}` |
+//! | axum, tonic, quinn | the packages `rt-axum`, `rt-tonic`, `rt-quinn` |
+//! | tokio-rustls, tokio-tungstenite, tokio-util | over the I/O types as they are, by the feature `tokio-io` |
+//! | what is made for `futures-io` | over the I/O types as they are, by the feature `futures-io` |
+//! | what calls tokio's runtime itself | feature `tokio-context`: `Builder::tokio_context(true)` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
