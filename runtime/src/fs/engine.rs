@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::future::Future;
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::panic::{self, Location};
 use std::pin::Pin;
@@ -194,14 +194,24 @@ where
 {
     let mut buf = buf;
     if let Some(ring) = ring() {
-        let file = Arc::clone(file);
-        match ring.start(uring::Write {
-            file,
+        // A pipe has no position, and none that could be wrong.
+        let start = at.is_none().then(|| (&**file).stream_position().ok());
+        let request = uring::Write {
+            file: Arc::clone(file),
             buf,
             from,
             at,
-        }) {
-            Ok(op) => return op.await,
+        };
+        match ring.start(request) {
+            Ok(op) => {
+                let (result, buf) = op.await;
+                if let (Ok(written), Some(Some(start))) = (&result, start)
+                    && from + *written < buf.as_ref().len()
+                {
+                    step_over(file, start, *written);
+                }
+                return (result, buf);
+            }
             Err(request) => buf = request.buf,
         }
     }
@@ -212,6 +222,17 @@ where
     });
     let result = blocking(job).even_if_alone().await;
     (result, take_back(&lent))
+}
+
+/// Moves the position behind what was written. When a disk becomes full in the middle of a write,
+/// `io_uring` tells how much was written, but leaves the position where it was (seen on Linux 6.18): the
+/// rest would be written over the start.
+fn step_over(file: &File, start: u64, written: usize) {
+    let mut file = file;
+    if file.stream_position().is_ok_and(|now| now == start) {
+        // What tells its position lets itself be moved to another.
+        let _ = file.seek(SeekFrom::Start(start + written as u64));
+    }
 }
 
 /// Sends what was written to the disk.
