@@ -2,6 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 /// A count with one writer: a load and a store, no read-modify-write.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);

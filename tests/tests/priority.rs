@@ -2,6 +2,9 @@
 
 use std::fs;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use rt::{Dispatcher, Runtime};
@@ -45,6 +48,33 @@ fn the_cpu_pools_threads_can_be_told_to_give_way() {
         assert_eq!(runtime.block_on(io).unwrap(), own);
         assert_eq!(runtime.block_on(runtime.spawn_blocking(nice)).unwrap(), own);
         assert_eq!(nice(), own);
+    }
+}
+
+/// A low priority is a small share, not none: all IO workers are busy until a task of the CPU pool has run.
+#[test]
+fn a_pool_that_gives_way_still_goes_on() {
+    for flavour in FLAVOURS {
+        let _watchdog = Watchdog::new();
+        let runtime = flavour.builder().cpu_nice(19).build().unwrap();
+        let done = Arc::new(AtomicBool::new(false));
+        let busy: Vec<_> = (0..8)
+            .map(|_| {
+                let done = Arc::clone(&done);
+                runtime.spawn(async move {
+                    while !done.load(SeqCst) {
+                        rt::yield_now().await;
+                    }
+                })
+            })
+            .collect();
+        let low = runtime.spawn_on(Dispatcher::Cpu, async move { done.store(true, SeqCst) });
+        runtime.block_on(async {
+            low.await.unwrap();
+            for task in busy {
+                task.await.unwrap();
+            }
+        });
     }
 }
 
