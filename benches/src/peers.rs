@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use crate::work::Measured;
 
+pub(crate) mod axum;
 pub mod channels;
 pub(crate) mod files;
 pub(crate) mod go;

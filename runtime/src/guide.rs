@@ -9,6 +9,7 @@
 //! | [Time](time) | sleeping, ticking, and limits |
 //! | [Testing](testing) | tests that take no time and can be repeated |
 //! | [Embedding](embedding) | a runtime in a program that has its own threads and its own loop |
+//! | [Coming from tokio](coming_from_tokio) | how a program moves over, path by path |
 //!
 //! These modules have no items. They exist in the documentation only.
 
@@ -29,3 +30,6 @@ pub mod testing {}
 
 #[doc = include_str!("../docs/embedding.md")]
 pub mod embedding {}
+
+#[doc = include_str!("../docs/coming-from-tokio.md")]
+pub mod coming_from_tokio {}

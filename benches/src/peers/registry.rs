@@ -11,8 +11,8 @@ use super::rt::Rt;
 use super::smol::Smol;
 use super::tokio::{Tokio, TokioCurrent};
 use super::{
-    Channel, Exec, Inline, Net, Oneshot, Serve, SharedChannel, Work, files, hyper, may, raw, rt,
-    smol, tokio,
+    Channel, Exec, Inline, Net, Oneshot, Serve, SharedChannel, Work, axum, files, hyper, may, raw,
+    rt, smol, tokio,
 };
 use crate::work::{
     blocked, chained_spawn, echo, fan_in, idle, memory, mixed, pingpong, skynet, sleep, spawn_join,
@@ -52,6 +52,8 @@ pub(crate) fn server(bench: &str, peer: &str) -> Option<Serve> {
         (_, "raw_2") if echo => raw::serve_on_two,
         ("http", "rt") => hyper::serve::<Rt>,
         ("http", "tokio") => hyper::serve::<Tokio>,
+        ("axum", "rt") => axum::on_rt,
+        ("axum", "tokio") => axum::on_tokio,
         ("mixed_inline", "rt") => inline::<Rt>(),
         ("mixed_inline", "tokio") => inline::<Tokio>(),
         ("mixed_inline", "smol") => inline::<Smol>(),

@@ -368,6 +368,23 @@ pub(crate) const BENCHES: &[Bench] = &[
         }],
     },
     Bench {
+        name: "axum",
+        group: "http",
+        question: "CPU time of an axum server for a million keep-alive requests, 64 connections",
+        kind: Kind::Load {
+            http: true,
+            connections: 64,
+        },
+        size: Size::new(2000, 300),
+        seconds: 2.4,
+        peers: &["rt", "tokio"],
+        rows: &[Row {
+            name: "axum",
+            unit: "cpu_s",
+            budgets: &[AtMost(0.95, Peer("tokio"))],
+        }],
+    },
+    Bench {
         name: "mixed_inline",
         group: "mixed",
         question: "echo_50 while four computations of 20 ms each are in flight as ordinary tasks: p99, mean, pieces a second",
