@@ -11,6 +11,7 @@ use rt_scheduler::{Blocking, BlockingConfig, Config, CurrentThread, Hooks, OnSta
 use crate::context;
 use crate::cpus;
 use crate::driver::ReactorDriver;
+use crate::dump::Locals;
 use crate::fs::Files;
 use crate::fs::engine::FileIo;
 use crate::handle::{Handle, Inner, IoPool};
@@ -469,6 +470,7 @@ impl Builder {
             granted,
             reactor,
             files,
+            locals: Locals::default(),
             verdict: self.ends_by_panic().then(Verdict::default),
             maker,
             #[cfg(feature = "tokio-context")]

@@ -13,6 +13,7 @@ use rt_scheduler::{Blocking, CurrentThread, JoinHandle, Lane, Place, Pool};
 
 use crate::context::{self, EnterGuard};
 use crate::dispatcher::Dispatcher;
+use crate::dump::{Dump, Locals};
 use crate::fs::Files;
 use crate::lazy_pool::LazyPool;
 use crate::metrics::RuntimeMetrics;
@@ -57,6 +58,7 @@ pub(crate) struct Inner {
     pub(crate) rayon: crate::rayon::Companion,
     pub(crate) reactor: Arc<Reactor>,
     pub(crate) files: Files,
+    pub(crate) locals: Locals,
     /// There if an unhandled panic ends the runtime.
     pub(crate) verdict: Option<Verdict>,
     /// Which process its threads are in.
@@ -390,6 +392,35 @@ impl Handle {
             IoPool::Threads(_) => rt_scheduler::block_on(root),
             IoPool::Current(current) => current.block_on(root, context::started_by(&self.inner)),
         }
+    }
+
+    /// Every live task of the runtime, as a tree by scopes.
+    ///
+    /// It may be called at any moment, from any thread, and stops nothing: lists are locked one after another,
+    /// for some hundred tasks at a time. So tasks may end or begin meanwhile; one that ended may be told as it was.
+    /// Tasks that were spawned and not polled yet are in queues: the first thousands of them are listed, the
+    /// others counted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// # #[rt::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let sleeper = rt::spawn(rt::time::sleep(Duration::from_secs(3600)));
+    /// rt::task::yield_now().await;
+    ///
+    /// let dump = rt::Handle::current().dump();
+    /// println!("{dump}");
+    /// let task = dump.tasks.iter().find(|task| task.id == sleeper.id()).unwrap();
+    /// assert_eq!(task.polls, 1);
+    /// # sleeper.abort();
+    /// # }
+    /// ```
+    pub fn dump(&self) -> Dump {
+        self.inner.check_process();
+        Dump::take(&self.inner)
     }
 
     /// The runtime's counters as they are now.

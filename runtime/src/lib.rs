@@ -53,6 +53,7 @@
 //! | read and write files | [`fs`] |
 //! | run other programs | [`process`] |
 //! | wait for signals | [`signal`] |
+//! | see what all tasks do | [`Handle::dump`], [`dump`], [`Handle::metrics`] |
 //!
 //! # Features
 //!
@@ -62,6 +63,7 @@
 //! | `stream` | yes | `futures_core::Stream` on [`channel::Receiver`] |
 //! | `sync` | yes | [`sync`], which is `tokio::sync`; no runtime of tokio |
 //! | `futures-io` | yes | `futures_io::{AsyncRead, AsyncWrite}` on the I/O types and on references to them |
+//! | `serde` | no | `serde::Serialize` for [`RuntimeMetrics`] and [`Dump`] |
 //! | `tracing` | no | a warning, target `rt::stall`, for the first stall from each place: task id, place, how long so far, worker, pool |
 //! | `tokio-context` | no | `Builder::tokio_context` and `rt::compat`: a helper thread with a tokio runtime, for libraries that insist on one |
 //! | `rayon` | no | `rt::rayon`: a rayon pool of the CPU pool's size and priority, whose jobs can be awaited |
@@ -93,6 +95,7 @@ mod context;
 mod cpus;
 mod dispatcher;
 mod driver;
+pub mod dump;
 pub mod fs;
 #[cfg(doc)]
 pub mod guide;
@@ -131,6 +134,7 @@ pub(crate) use rt_scheduler::Lane;
 pub(crate) use spawn::spawn_lane;
 
 pub use dispatcher::{Dispatcher, Limited};
+pub use dump::Dump;
 pub use metrics::RuntimeMetrics;
 pub use rt_macros::{main, test};
 pub use run_on::{RunOn, run_on};

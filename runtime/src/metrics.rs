@@ -11,6 +11,7 @@ use crate::handle::Inner;
 /// The counters are read one after another while the runtime runs, so two of them need not belong
 /// to the same instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct RuntimeMetrics {
     /// Workers of the IO pool.

@@ -10,6 +10,7 @@ use rt_scheduler::JoinHandle;
 
 use crate::context;
 use crate::dispatcher::Dispatcher;
+use crate::dump::Dump;
 use crate::handle::box_if_large;
 use crate::metrics::RuntimeMetrics;
 
@@ -135,6 +136,11 @@ impl Runtime {
     /// Makes this runtime the current one of this thread until the guard is dropped.
     pub fn enter(&self) -> EnterGuard<'_> {
         self.handle.enter()
+    }
+
+    /// Every live task, as a tree by scopes. See [`Handle::dump`].
+    pub fn dump(&self) -> Dump {
+        self.handle.dump()
     }
 
     /// The runtime's counters as they are now.

@@ -13,6 +13,7 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::panic::Location;
 use std::pin::Pin;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -24,7 +25,7 @@ use crate::hooks::{self, Hooks};
 use crate::lanes::{Call, Lane, Lanes};
 use crate::primitive::sync::Arc;
 use crate::scope::{Free, Member};
-use crate::task::{self, JoinHandle, Keeper, Place, Runnable, Schedule};
+use crate::task::{self, Id, JoinHandle, Keeper, Place, Runnable, Schedule, TaskInfo, TaskState};
 
 #[cfg(test)]
 mod tests;
@@ -68,6 +69,8 @@ struct State {
     started: usize,
     /// The longest that a job of each lane has waited for its thread.
     longest_wait: [Duration; 3],
+    /// The jobs that run.
+    running: Vec<Running>,
     /// Jobs that were aborted in their queue since it was last weeded.
     aborted: [usize; 3],
 }
@@ -76,6 +79,46 @@ struct State {
 struct Entry {
     task: Runnable,
     since: Instant,
+}
+
+/// A job that runs, for a dump.
+#[derive(Clone)]
+struct Running {
+    task: Described,
+    since: Instant,
+    thread: Option<u32>,
+}
+
+/// What a dump tells of a job.
+#[derive(Clone)]
+struct Described {
+    id: Id,
+    name: Option<Arc<str>>,
+    location: &'static Location<'static>,
+}
+
+impl Described {
+    fn new(task: &Runnable) -> Self {
+        Described {
+            id: task.id(),
+            name: task.name().cloned(),
+            location: task.location(),
+        }
+    }
+
+    fn info(self, running: Option<Duration>) -> TaskInfo {
+        let info = TaskInfo::of_running(self.id, self.location, "blocking");
+        TaskInfo {
+            name: self.name,
+            state: match running {
+                Some(_) => TaskState::Running,
+                None => TaskState::Scheduled,
+            },
+            polls: u64::from(running.is_some()),
+            running_for: running,
+            ..info
+        }
+    }
 }
 
 /// The blocking threads at one moment.
@@ -96,6 +139,7 @@ pub struct BlockingMetrics {
 
 /// One lane of the blocking threads at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct LaneMetrics {
     /// Jobs that wait for a thread.
@@ -113,6 +157,7 @@ impl Blocking {
                 alive: 0,
                 started: 0,
                 longest_wait: [Duration::ZERO; 3],
+                running: Vec::new(),
                 aborted: [0; 3],
             }),
             config,
@@ -208,6 +253,20 @@ impl Blocking {
         }
     }
 
+    /// The jobs that run or wait for a thread.
+    pub fn list_jobs(&self) -> Vec<TaskInfo> {
+        let (running, queued) = self.shared.lock().jobs();
+        let now = Instant::now();
+        let running = running.into_iter().map(|job| TaskInfo {
+            thread: job.thread,
+            ..job
+                .task
+                .info(Some(now.saturating_duration_since(job.since)))
+        });
+        let queued = queued.into_iter().map(|task| task.info(None));
+        running.chain(queued).collect()
+    }
+
     /// The threads and the queues as they are now.
     pub fn metrics(&self) -> BlockingMetrics {
         let state = self.shared.lock();
@@ -234,11 +293,37 @@ impl State {
         metrics
     }
 
-    fn take(&mut self) -> Option<(Lane, Runnable)> {
+    fn take(&mut self, thread: Option<u32>) -> Option<(Lane, Runnable)> {
         let (lane, Entry { task, since }) = self.lanes.take()?;
+        let now = Instant::now();
         let longest = &mut self.longest_wait[lane as usize];
-        *longest = since.elapsed().max(*longest);
+        *longest = now.saturating_duration_since(since).max(*longest);
+        self.running.push(Running {
+            task: Described::new(&task),
+            since: now,
+            thread,
+        });
         Some((lane, task))
+    }
+
+    /// A job has ended.
+    fn ended(&mut self, id: Id) {
+        let job = self.running.iter().position(|job| job.task.id == id);
+        if let Some(job) = job {
+            self.running.swap_remove(job);
+        }
+    }
+
+    /// The jobs that run, and those that wait.
+    fn jobs(&self) -> (Vec<Running>, Vec<Described>) {
+        let queued = Lane::ALL
+            .into_iter()
+            .flat_map(|lane| self.lanes.queued(lane))
+            .filter(|entry| entry.is_wanted());
+        (
+            self.running.clone(),
+            queued.map(|entry| Described::new(&entry.task)).collect(),
+        )
     }
 }
 
@@ -300,14 +385,17 @@ impl Shared {
     /// The life of one thread.
     fn run(self: &Arc<Self>) {
         self.config.hooks.start();
+        let thread = task::thread_number();
         let mut state = self.lock();
         loop {
-            if let Some((lane, task)) = state.take() {
+            if let Some((lane, task)) = state.take(thread) {
                 drop(state);
+                let id = task.id();
                 // A job is ready after one poll; nothing comes back.
                 let again = task.run();
                 debug_assert!(again.is_none());
                 state = self.lock();
+                state.ended(id);
                 let call = state.lanes.done(lane);
                 if self.call(&mut state, call).is_err() {
                     // This thread will come to the job.

@@ -10,6 +10,7 @@
 
 use std::cell::Cell;
 use std::ptr;
+use std::time::Instant;
 
 use crate::task::{self, Runnable};
 use crate::worker::Local;
@@ -113,6 +114,7 @@ pub(crate) fn enter() -> Option<Entered> {
         return None;
     }
     task::open_shelf();
+    task::tick(Instant::now());
     Some(Entered(()))
 }
 

@@ -119,6 +119,7 @@ impl Looks {
             let polls = remote.stats.polls.get();
             let is_parked = self.parked[worker / 64] & (1 << (worker % 64)) != 0;
             if !remote.is_seated() || is_parked {
+                remote.stuck(Duration::ZERO);
                 *seen = Seen {
                     polls,
                     since: now,
@@ -128,6 +129,7 @@ impl Looks {
             }
             sum.awake += 1;
             if polls != seen.polls {
+                remote.stuck(Duration::ZERO);
                 sum.long += usize::from(polls.wrapping_sub(seen.polls) < LONG_POLLS);
                 *seen = Seen {
                     polls,
@@ -138,6 +140,7 @@ impl Looks {
             }
             sum.stuck += 1;
             let elapsed = now.saturating_duration_since(seen.since);
+            remote.stuck(elapsed);
             if crew
                 .config
                 .stall_threshold

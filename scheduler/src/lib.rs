@@ -40,6 +40,8 @@ mod gate;
 mod guard;
 #[cfg(not(loom))]
 mod hooks;
+#[cfg(not(loom))]
+mod hot;
 mod idle;
 mod lanes;
 #[cfg(not(loom))]
@@ -78,13 +80,14 @@ pub use {
     current::{CurrentThread, wake_in_order},
     guard::Stall,
     hooks::{Hook, Hooks},
-    local::LocalTasks,
+    local::{LocalTasks, LocalWatch},
+    pool::listing::Listing,
     pool::{Config, OnStall, Pool},
     rng::random_below,
     stats::WorkerMetrics,
     task::{
-        AbortHandle, HandleSet, Id, JoinError, JoinHandle, Joined, Name, Named, Place, id, try_id,
-        try_name,
+        AbortHandle, HandleSet, Id, JoinError, JoinHandle, Joined, Name, Named, Place, TaskInfo,
+        TaskState, Waits, id, note, noted, try_id, try_name,
     },
     view::View,
     yield_now::{YieldNow, yield_now},

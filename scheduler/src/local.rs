@@ -15,19 +15,21 @@
 //! * **L2** Whoever polled and found the queue empty has a waker in it. A push takes the wakers out
 //!   under the lock under which it puts the task in, so none is forgotten.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::mem;
+use std::sync::Weak;
 use std::task::{Context, Waker};
 use std::thread::{self, ThreadId};
 
 use crate::coop;
+use crate::pool::listing::Listing;
 use crate::primitive::sync::{Arc, Mutex, MutexGuard};
 use crate::scope::Free;
-use crate::task::{self, JoinHandle, Keeper, Place, Runnable, Schedule, contain_all};
+use crate::task::{self, Id, JoinHandle, Keeper, Place, Runnable, Schedule, TaskInfo, contain_all};
 
 /// Tasks between two looks at what else the polling future has to do.
 const TASKS_A_POLL: usize = 61;
@@ -41,7 +43,51 @@ pub struct LocalTasks {
     home: Arc<Keeper>,
     /// What was taken out of the queue and waits to be run.
     batch: RefCell<VecDeque<Runnable>>,
+    /// Somebody has asked for a watch.
+    watched: Cell<bool>,
     _one_thread: PhantomData<*const ()>,
+}
+
+/// Sees the tasks of a [`LocalTasks`] from other threads, as long as they are there.
+#[derive(Clone)]
+pub struct LocalWatch {
+    home: Weak<Keeper>,
+    shared: Weak<Shared>,
+}
+
+impl LocalWatch {
+    /// Whether the tasks are gone.
+    pub fn is_over(&self) -> bool {
+        self.home.strong_count() == 0
+    }
+
+    /// Every task that can be found.
+    pub fn list_tasks(&self) -> Listing {
+        let Some(home) = self.home.upgrade() else {
+            return Listing::default();
+        };
+        let mut found = Vec::new();
+        home.list(&mut found);
+        if let Some(shared) = self.shared.upgrade() {
+            // Those that were never polled: no list has them.
+            let queue = shared.queue.lock();
+            found.extend(queue.tasks.iter().filter_map(Runnable::peek));
+        }
+        let infos = found.into_iter().filter_map(|found| found.info("local"));
+        let tasks: HashMap<Id, TaskInfo> = infos.map(|info| (info.id, info)).collect();
+        Listing {
+            unlisted: home.live_tasks().saturating_sub(tasks.len()),
+            tasks: tasks.into_values().collect(),
+        }
+    }
+}
+
+impl fmt::Debug for LocalWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalWatch")
+            .field("is_over", &self.is_over())
+            .finish_non_exhaustive()
+    }
 }
 
 /// What wakes and aborts reach.
@@ -73,6 +119,7 @@ impl LocalTasks {
             home: Keeper::new(Arc::clone(&shared) as Arc<dyn Schedule>, 1),
             shared,
             batch: RefCell::default(),
+            watched: Cell::new(false),
             _one_thread: PhantomData,
         }
     }
@@ -88,6 +135,14 @@ impl LocalTasks {
         self.home.count_spawn_outside();
         Arc::clone(&self.shared).schedule(task);
         handle
+    }
+
+    /// For a look from other threads, the first time that it is asked for.
+    pub fn watch_once(&self) -> Option<LocalWatch> {
+        (!self.watched.replace(true)).then(|| LocalWatch {
+            home: Arc::downgrade(&self.home),
+            shared: Arc::downgrade(&self.shared),
+        })
     }
 
     /// Whether every task has ended.

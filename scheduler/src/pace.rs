@@ -75,6 +75,11 @@ impl Pace {
         self.sampling.replace(false)
     }
 
+    /// How many polls the next sample stands for.
+    pub(crate) fn interval(&self) -> u32 {
+        self.interval.get()
+    }
+
     /// Takes a poll's time into the mean: an eighth new, seven eighths old.
     pub(crate) fn record(&self, took_ns: u64) {
         let mean = self.mean_ns.get();

@@ -14,19 +14,12 @@
 //! 3. The last worker out empties the queues. A waker that pushes after that finds the pool
 //!    drained and empties the queue itself, so that no task, and no pool, is kept by a queue.
 
-#![expect(
-    unsafe_code,
-    reason = "the place of the running task is a pointer to a static"
-)]
-
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::panic::Location;
-use std::ptr;
 use std::time::{Duration, Instant};
 
-use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};
+use crossbeam_deque::{Injector, Steal, Worker as Deque};
 use crossbeam_utils::CachePadded;
 
 use crate::activity::Activity;
@@ -38,15 +31,18 @@ use crate::hooks::{self, Hook, Hooks};
 use crate::parking::Parking;
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{Relaxed, SeqCst};
-use crate::primitive::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, fence};
+use crate::primitive::sync::atomic::{AtomicBool, fence};
 use crate::rng::Rng;
 use crate::scope::{Free, Member};
-use crate::slot::Slot;
-use crate::stats::{Stats, WorkerMetrics};
-use crate::task::{self, Id, JoinHandle, Keeper, Place, Runnable, Schedule};
+use crate::stats::WorkerMetrics;
+use crate::task::{self, JoinHandle, Keeper, Place, Runnable, Schedule};
 use crate::view::Views;
 use crate::worker::Local;
 
+pub(crate) use remote::Remote;
+
+pub(crate) mod listing;
+mod remote;
 #[cfg(test)]
 mod tests;
 
@@ -144,83 +140,6 @@ pub(crate) struct Shared {
     on_unhandled_panic: Option<Hook>,
 }
 
-/// What a worker shows to the others.
-pub(crate) struct Remote {
-    pub(crate) slot: Slot<Runnable>,
-    /// Where the task that runs was spawned; null before the first.
-    ///
-    /// ORDERING: Relaxed, as for all that follows: hints for the guard, each whole in itself.
-    running: AtomicPtr<Location<'static>>,
-    /// Its id; 0 before the first.
-    running_id: AtomicU64,
-    /// A thread serves this place.
-    seated: AtomicBool,
-    /// The worker blocks and has said so.
-    in_place: AtomicBool,
-    stealers: [Stealer<Runnable>; 2],
-    /// Which of the two is the queue; the other holds the tasks that have yielded.
-    ///
-    /// ORDERING: Relaxed everywhere. It only ranks two queues that are both safe to steal from.
-    pub(crate) current: AtomicUsize,
-    pub(crate) stats: Stats,
-}
-
-impl Remote {
-    fn new(queues: &[Deque<Runnable>; 2]) -> Self {
-        Remote {
-            slot: Slot::new(),
-            running: AtomicPtr::new(ptr::null_mut()),
-            running_id: AtomicU64::new(0),
-            seated: AtomicBool::new(false),
-            in_place: AtomicBool::new(false),
-            stealers: [queues[0].stealer(), queues[1].stealer()],
-            current: AtomicUsize::new(0),
-            stats: Stats::default(),
-        }
-    }
-
-    /// Says which task is about to run.
-    #[inline]
-    pub(crate) fn runs(&self, task: &Runnable) {
-        self.running
-            .store(ptr::from_ref(task.location()).cast_mut(), Relaxed);
-        self.running_id.store(task.id().number(), Relaxed);
-    }
-
-    /// The task that runs, and where it was spawned: both of one task while the poll counter stands
-    /// still.
-    pub(crate) fn running(&self) -> Option<(Id, &'static Location<'static>)> {
-        let id = Id::from_number(self.running_id.load(Relaxed))?;
-        // SAFETY: null, or a pointer made from a `&'static Location` by `runs`.
-        let location = unsafe { self.running.load(Relaxed).cast_const().as_ref() }?;
-        Some((id, location))
-    }
-
-    pub(crate) fn seat(&self, seated: bool) {
-        self.seated.store(seated, Relaxed);
-    }
-
-    pub(crate) fn is_seated(&self) -> bool {
-        self.seated.load(Relaxed)
-    }
-
-    pub(crate) fn block_in_place(&self, blocks: bool) {
-        self.in_place.store(blocks, Relaxed);
-    }
-
-    pub(crate) fn is_in_place(&self) -> bool {
-        self.in_place.load(Relaxed)
-    }
-
-    /// The queues that others may take from just now: a lone yielded task is its worker's.
-    fn stealable(&self) -> impl Iterator<Item = &Stealer<Runnable>> {
-        let current = self.current.load(Relaxed);
-        let queue = Some(&self.stealers[current]).filter(|queue| !queue.is_empty());
-        let yielded = Some(&self.stealers[1 - current]).filter(|yielded| yielded.len() > 1);
-        queue.into_iter().chain(yielded)
-    }
-}
-
 impl Shared {
     #[inline]
     pub(crate) fn remote(&self, worker: usize) -> &Remote {
@@ -292,7 +211,7 @@ impl Shared {
         self.drain();
     }
 
-    fn inject(&self, task: Runnable) {
+    pub(crate) fn inject(&self, task: Runnable) {
         self.injector.push(task);
         self.parking.notify();
         // `notify` has fenced: this push and the last worker's drain see one another.

@@ -34,6 +34,7 @@ pub(crate) struct Stats {
 
 /// One worker's counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct WorkerMetrics {
     /// Task polls.

@@ -16,6 +16,8 @@
 //! | `set.rs` | handles of which the finished ones come out first |
 //! | `place.rs` | where a task was spawned, and its name |
 //! | `current.rs` | the task whose code runs just now, as that code sees it |
+//! | `trace.rs` | what a task leaves behind for a dump: polls, since when it waits, for what |
+//! | `listing.rs` | what a dump tells of a task |
 
 #[cfg(not(loom))]
 mod cell;
@@ -27,6 +29,8 @@ mod id;
 #[cfg(not(loom))]
 mod join;
 #[cfg(not(loom))]
+mod listing;
+#[cfg(not(loom))]
 mod memory;
 #[cfg(not(loom))]
 mod owner;
@@ -35,6 +39,8 @@ mod place;
 #[cfg(not(loom))]
 mod set;
 mod state;
+#[cfg(not(loom))]
+mod trace;
 #[cfg(not(loom))]
 mod waker;
 
@@ -47,15 +53,20 @@ pub(crate) use state::{Held, Start, State};
 pub(crate) use {
     cell::{Header, TaskRef, contain_all, discard},
     join::Failure,
+    listing::{Found, thread_number},
     memory::{close_shelf, open_shelf, trim_shelf},
     owner::{Keeper, Schedule, Shard},
     runnable::{Runnable, spawn},
+    trace::tick,
 };
 #[cfg(not(loom))]
 pub use {
     current::{id, try_id, try_name},
     id::Id,
     join::{AbortHandle, JoinError, JoinHandle},
+    listing::TaskInfo,
     place::{Name, Named, Place},
     set::{HandleSet, Joined},
+    state::TaskState,
+    trace::{Waits, note, noted},
 };

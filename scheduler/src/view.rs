@@ -32,7 +32,7 @@ use crate::primitive::sync::atomic::AtomicU64;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 use crate::primitive::sync::{Arc, Mutex};
 use crate::scope::{Free, Member};
-use crate::task::{self, JoinHandle, Keeper, Place, Runnable, Schedule};
+use crate::task::{self, Found, JoinHandle, Keeper, Place, Runnable, Schedule};
 use crate::turns::{Entry, Turns};
 
 thread_local! {
@@ -328,6 +328,13 @@ impl Views {
         for home in self.homes() {
             while home.cancel_one() {}
             home.pool().close();
+        }
+    }
+
+    /// Every task that has waited before.
+    pub(crate) fn list(&self, found: &mut Vec<Found>) {
+        for home in self.homes() {
+            home.list(found);
         }
     }
 

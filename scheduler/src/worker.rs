@@ -43,7 +43,7 @@ use crate::pool::{Remote, Shared};
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed};
 use crate::rng::Rng;
-use crate::task::{Keeper, Runnable, Shard, trim_shelf};
+use crate::task::{Keeper, Runnable, Shard, tick, trim_shelf};
 
 /// How many tasks in a row may come from the LIFO slot.
 const LIFO_RUNS: u32 = 3;
@@ -256,6 +256,7 @@ impl Local {
             } else {
                 coop::with_budget(|| task.run())
             };
+            remote.rests();
             let yielding = self.yielding.replace(false);
             let Some(again) = again.and_then(|task| self.may_go_on(task)) else {
                 return;
@@ -300,9 +301,18 @@ impl Local {
     /// Runs a task and takes its time into the mean.
     #[cold]
     fn run_timed(&self, task: Runnable) -> Option<Runnable> {
+        let id = task.id();
         let start = Instant::now();
+        tick(start);
         let again = coop::with_budget(|| task.run());
-        let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX / 8);
+        let end = Instant::now();
+        tick(end);
+        let took = u64::try_from(end.saturating_duration_since(start).as_nanos());
+        let took = took.unwrap_or(u64::MAX / 8);
+        let stands_for = u64::from(self.pace.interval());
+        self.remote()
+            .hot
+            .record(id, took.saturating_mul(stands_for));
         self.pace.record(took);
         again
     }
@@ -458,6 +468,7 @@ impl Local {
             .parking
             .park(self.index, self.searching.get(), queues);
         self.dispatch.set(Dispatch::No);
+        tick(Instant::now());
         self.searching.set(searching);
         hooks.unpark();
     }

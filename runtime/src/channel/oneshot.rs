@@ -5,10 +5,11 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::ptr;
 use std::task::{Context, Poll, ready};
 
 use rt_channel::oneshot::{self as core, Found};
-use rt_scheduler::coop;
+use rt_scheduler::{Waits, coop, note};
 
 pub use super::{RecvError, TryRecvError};
 
@@ -192,7 +193,10 @@ impl<T> Future for Receiver<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let unit = ready!(coop::poll_proceed(cx));
         let found = match self.core.poll_look(cx) {
-            Found::NotYet => return Poll::Pending,
+            Found::NotYet => {
+                note(Waits::Receive(ptr::from_ref(&*self).addr() as u64));
+                return Poll::Pending;
+            }
             Found::Value(value) => Ok(value),
             Found::Nothing => Err(RecvError(())),
         };

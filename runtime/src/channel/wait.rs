@@ -3,12 +3,30 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::ptr;
 use std::task::{Context, Poll, ready};
 
 use rt_channel::{Channel, Closed, Waiting};
-use rt_scheduler::coop;
+use rt_scheduler::{Waits, coop, noted};
 
 use super::SendError;
+
+/// A number for a dump that tells a channel from others that there are at the same time.
+fn number<T>(channel: &Channel<T>) -> u64 {
+    ptr::from_ref(channel).addr() as u64
+}
+
+/// Notes who waits for room.
+#[inline]
+fn sends<T, R>(channel: &Channel<T>, poll: Poll<R>) -> Poll<R> {
+    noted(poll, || Waits::Send(number(channel)))
+}
+
+/// Notes who waits for a value.
+#[inline]
+fn receives<T, R>(channel: &Channel<T>, poll: Poll<R>) -> Poll<R> {
+    noted(poll, || Waits::Receive(number(channel)))
+}
 
 /// Sends one value.
 pub(super) struct Send<'a, T> {
@@ -32,7 +50,10 @@ impl<'a, T> Send<'a, T> {
 
     /// Sends, or waits, where there was no room at once.
     fn poll_slowly(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
-        let sent = ready!(self.channel.poll_send(cx, &mut self.value, &mut self.place));
+        let sent = ready!(sends(
+            self.channel,
+            self.channel.poll_send(cx, &mut self.value, &mut self.place)
+        ));
         Poll::Ready(match (sent, self.value.take()) {
             (Err(Closed), Some(value)) => Err(SendError(value)),
             _ => Ok(()),
@@ -99,7 +120,10 @@ impl<T> Future for Reserve<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
         let unit = ready!(coop::poll_proceed(cx));
-        let reserved = ready!(self.channel.poll_reserve(cx, &mut self.place));
+        let reserved = ready!(sends(
+            self.channel,
+            self.channel.poll_reserve(cx, &mut self.place)
+        ));
         unit.made_progress();
         Poll::Ready(reserved)
     }
@@ -168,7 +192,7 @@ impl<T> Future for SendMany<'_, T> {
         if sent.is_ready() || this.values.len() < before {
             unit.made_progress();
         }
-        sent
+        sends(this.channel, sent)
     }
 }
 
@@ -205,7 +229,7 @@ pub(super) fn poll_recv<T>(
     place: &mut Waiting,
 ) -> Poll<Option<T>> {
     let unit = ready!(coop::poll_proceed(cx));
-    let received = ready!(channel.poll_recv(cx, place));
+    let received = ready!(receives(channel, channel.poll_recv(cx, place)));
     unit.made_progress();
     Poll::Ready(received)
 }
@@ -222,7 +246,10 @@ pub(super) fn poll_recv_many<T>(
         return Poll::Ready(0);
     }
     let unit = ready!(coop::poll_proceed(cx));
-    let received = ready!(channel.poll_recv_many(cx, buffer, limit, place));
+    let received = ready!(receives(
+        channel,
+        channel.poll_recv_many(cx, buffer, limit, place)
+    ));
     unit.made_progress();
     Poll::Ready(received)
 }

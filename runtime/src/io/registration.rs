@@ -20,16 +20,19 @@
 //! tasks.
 
 use std::fmt;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, ready};
 
-use rt_reactor::{Direction, Interest, Reactor, Ready, Source};
+use pin_project_lite::pin_project;
+use rt_reactor::{Direction, Interest, Reactor, Readiness, Ready, Source};
 use rt_scheduler::coop::poll_proceed;
+use rt_scheduler::{Waits, noted};
 
 use crate::context;
 
@@ -207,7 +210,7 @@ impl<T: AsFd> Registration<T> {
         loop {
             let ready = match self.parts().now(direction) {
                 Some(ready) => ready,
-                None => ready!(self.parts().source.poll_ready(cx, direction))?,
+                None => ready!(self.poll_event(cx, direction))?,
             };
             if let Some(result) = attempt(ready) {
                 coop.made_progress();
@@ -223,9 +226,36 @@ impl<T: AsFd> Registration<T> {
         direction: Direction,
     ) -> Poll<io::Result<Ready>> {
         let coop = ready!(poll_proceed(cx));
-        let ready = ready!(self.parts().source.poll_ready(cx, direction))?;
+        let ready = ready!(self.poll_event(cx, direction))?;
         coop.made_progress();
         Poll::Ready(Ok(ready))
+    }
+
+    /// Waits for an event, and notes it.
+    #[inline]
+    fn poll_event(&self, cx: &mut Context<'_>, direction: Direction) -> Poll<io::Result<Ready>> {
+        let event = self.parts().source.poll_ready(cx, direction);
+        noted(event, || self.waits(direction.into()))
+    }
+
+    /// As [`poll_event`](Self::poll_event), for any number of tasks.
+    #[inline]
+    fn event(&self, interest: Interest) -> Event<'_, T> {
+        Event {
+            registration: self,
+            interest,
+            readiness: self.parts().source.ready(interest),
+        }
+    }
+
+    /// What a dump tells of who waits for `interest`.
+    fn waits(&self, interest: Interest) -> Waits {
+        let fd = self.as_fd().as_raw_fd();
+        if interest.is_readable() {
+            Waits::Read(fd)
+        } else {
+            Waits::Write(fd)
+        }
     }
 
     /// Runs `op` until it does something other than block. Any number of tasks may wait here.
@@ -261,7 +291,7 @@ impl<T: AsFd> Registration<T> {
         loop {
             let ready = match self.parts().now(direction) {
                 Some(ready) => ready,
-                None => self.parts().source.ready(direction.into()).await?,
+                None => self.event(direction.into()).await?,
             };
             // The unit of budget is asked for after the wait, so that it belongs to this poll.
             let coop = poll_fn(poll_proceed).await;
@@ -274,7 +304,7 @@ impl<T: AsFd> Registration<T> {
 
     /// Waits until any of `interest` is ready. Any number of tasks may wait here.
     pub(crate) async fn ready(&self, interest: Interest) -> io::Result<Ready> {
-        let ready = self.parts().source.ready(interest).await?;
+        let ready = self.event(interest).await?;
         poll_fn(poll_proceed).await.made_progress();
         Ok(ready)
     }
@@ -370,7 +400,7 @@ impl<T: AsFd> Registration<T> {
                     return result;
                 }
             }
-            self.parts().source.ready(interest).await?;
+            self.event(interest).await?;
         }
     }
 
@@ -413,6 +443,28 @@ impl<T: AsFd> Registration<T> {
             self.parts().clear(ready, direction);
         }
         result
+    }
+}
+
+pin_project! {
+    /// Waits for an event, and notes it.
+    struct Event<'a, T: AsFd> {
+        registration: &'a Registration<T>,
+        interest: Interest,
+        #[pin]
+        readiness: Readiness<'a>,
+    }
+}
+
+impl<T: AsFd> Future for Event<'_, T> {
+    type Output = io::Result<Ready>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        noted(this.readiness.poll(cx), || {
+            this.registration.waits(*this.interest)
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use rt_scheduler::scope::{self, Blow, Kind, Node, Reason};
+use rt_scheduler::{Waits, noted};
 
 use super::alarm;
 
@@ -33,7 +34,8 @@ impl Open {
 
     /// Waits until nothing is left in it.
     pub(super) async fn ended(mut self) -> Option<Blow> {
-        poll_fn(|cx| self.node.poll_over(cx)).await;
+        let waits = || Waits::Scope(self.node.number());
+        poll_fn(|cx| noted(self.node.poll_over(cx), waits)).await;
         self.over = true;
         self.node.take_failure()
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use rt_scheduler::scope::{self, Kind, Node, Reason};
+use rt_scheduler::{Waits, noted};
 
 /// Whether the innermost scope around the running code was asked to stop.
 ///
@@ -213,7 +214,9 @@ impl Future for Cancelled {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        this.node.poll_cancelled(&mut this.ticket, cx)
+        noted(this.node.poll_cancelled(&mut this.ticket, cx), || {
+            Waits::Cancellation(this.node.number())
+        })
     }
 }
 

@@ -277,6 +277,10 @@ impl LocalSet {
 
     /// Runs what can run. The caller is woken when there is more.
     fn poll_tasks(&self, cx: &mut Context<'_>) {
+        if let Some(watch) = self.tasks.watch_once() {
+            // Outside a runtime there is nobody to dump them.
+            let _ = context::try_with(|handle| handle.inner.locals.add(watch));
+        }
         let _previous = self.set_current();
         self.tasks.poll(cx);
     }

@@ -5,7 +5,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use pin_project_lite::pin_project;
-use rt_reactor::Timer;
+use rt_reactor::{Deadline, Timer};
+use rt_scheduler::{Waits, noted};
 
 use super::Instant;
 use crate::context;
@@ -154,6 +155,15 @@ impl Sleep {
     }
 }
 
+/// What a dump tells of who waits for `deadline`.
+fn waits_until(deadline: Deadline) -> Waits {
+    Waits::Timer(if deadline.is_never() {
+        u64::MAX
+    } else {
+        deadline.as_nanos().div_ceil(1_000_000)
+    })
+}
+
 impl Future for Sleep {
     type Output = ();
 
@@ -166,6 +176,9 @@ impl Future for Sleep {
         let this = self.project();
         *this.placed = true;
         // It looks at the time, if it is in no wheel yet.
-        this.timer.poll(cx, context::wheel)
+        let deadline = this.timer.deadline();
+        noted(this.timer.poll(cx, context::wheel), || {
+            waits_until(deadline)
+        })
     }
 }

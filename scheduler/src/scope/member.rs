@@ -43,7 +43,7 @@ impl Link {
     /// # Safety
     ///
     /// The caller is on the way from the task's spawn to its completion that hands it from thread to
-    /// thread, or knows that the task is in the list of its scope.
+    /// thread, or holds the lock of a list that the task is in: its scope's or its owner's.
     pub(crate) unsafe fn node(&self) -> Option<&Arc<Node>> {
         // SAFETY: by the caller, nobody writes meanwhile.
         self.node.with_mut(|node| unsafe { (*node).as_ref() })

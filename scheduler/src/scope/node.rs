@@ -13,7 +13,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::mem;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::Weak;
 use std::sync::atomic::{AtomicU8, AtomicU64};
 use std::task::{Context, Poll, Waker};
@@ -23,7 +23,7 @@ use super::tally::Tally;
 use super::{Link, current};
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::primitive::sync::{Arc, Mutex};
-use crate::task::{Failure, Header, TaskRef, contain_all};
+use crate::task::{Failure, Header, Id, TaskRef, contain_all, try_id};
 
 /// Asked to stop: by its own [`Node::request`] or an ancestor's.
 const REQUESTED: u8 = 1;
@@ -76,6 +76,8 @@ pub enum Blow {
 pub struct Node {
     kind: Kind,
     parent: Option<Arc<Node>>,
+    /// The task in which it was made.
+    opener: Option<Id>,
     /// The name under which the parent lists it.
     key: u64,
     /// Written under the lock.
@@ -193,6 +195,7 @@ impl Node {
         Node {
             kind,
             parent,
+            opener: try_id(),
             key,
             flags: AtomicU8::new(flags),
             deadline: AtomicU64::new(NEVER),
@@ -242,6 +245,28 @@ impl Node {
     /// What it is called.
     pub fn name(&self) -> Option<Box<str>> {
         self.inner.lock().name.clone()
+    }
+
+    /// A number that tells it from others that there are at the same time.
+    pub fn number(&self) -> u64 {
+        ptr::from_ref(self).addr() as u64
+    }
+
+    /// The task in which it was made.
+    pub fn opener(&self) -> Option<Id> {
+        self.opener
+    }
+
+    /// Its children that are not complete.
+    pub fn child_ids(&self) -> Vec<Id> {
+        let children = self.inner.lock().children.refs();
+        children.iter().map(TaskRef::id).collect()
+    }
+
+    /// Its own deadline, in nanoseconds of the runtime's clock.
+    pub fn own_deadline(&self) -> Option<u64> {
+        let nanos = self.deadline.load(Relaxed);
+        (nanos != NEVER).then_some(nanos)
     }
 
     /// The node above.

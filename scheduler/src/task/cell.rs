@@ -34,6 +34,7 @@ use super::memory;
 use super::owner::{self, Home, Shard};
 use super::place::Name;
 use super::state::{Held, Pause, Schedule, Start, State};
+use super::trace::Trace;
 use super::waker;
 use super::{Id, Runnable};
 use crate::primitive::cell::UnsafeCell;
@@ -57,6 +58,7 @@ pub(crate) struct Header {
     /// ORDERING: Relaxed. It changes once, while `RUNNING` is held, to a shard of the same home; who
     /// must know which one has `RUNNING` after that.
     shard: AtomicPtr<Shard>,
+    pub(super) trace: Trace,
     pub(super) id: Id,
     pub(super) location: &'static Location<'static>,
     /// Who waits for the output (T4).
@@ -145,6 +147,7 @@ pub(super) fn allocate<F: Future, M: Member<F::Output>, N: Name>(
         vtable: &Cell::<F, M, N>::VTABLE,
         links: UnsafeCell::new(Links::default()),
         shard: AtomicPtr::new(ptr::from_ref(home.unlisted()).cast_mut()),
+        trace: Trace::default(),
         id,
         location,
         join_waker: UnsafeCell::new(None),
@@ -238,7 +241,8 @@ unsafe fn replace<F: Future, M: Member<F::Output>, N>(
 ///
 /// # Safety
 ///
-/// The task is alive, and the caller holds `RUNNING`.
+/// The task is alive, and the caller holds `RUNNING`, the lock of the owner list that the task is in, or the
+/// one `Runnable` of a task that is in no list.
 unsafe fn scope_of(header: &NonNull<Header>) -> Option<&Arc<Node>> {
     // SAFETY: by the caller; a scoped task has a link.
     unsafe {
@@ -366,7 +370,8 @@ impl TaskRef {
     ///
     /// # Safety
     ///
-    /// This thread holds `RUNNING`.
+    /// This thread holds `RUNNING`, the lock of the owner list that the task is in, or the one `Runnable` of a
+    /// task that is in no list.
     pub(crate) unsafe fn scope(&self) -> Option<&Arc<Node>> {
         // SAFETY: by the caller, and this reference keeps the task alive.
         unsafe { scope_of(&self.0) }
@@ -395,7 +400,7 @@ impl TaskRef {
                 self.fail(Failure::Cancelled);
                 return None;
             }
-            Start::Poll => {}
+            Start::Poll => header.trace.begin_poll(),
         }
         // SAFETY: `start_poll` gave this thread RUNNING.
         let poll = || unsafe { (header.vtable.poll)(self.0) };
@@ -407,6 +412,7 @@ impl TaskRef {
             self.fail(Failure::Cancelled);
             return None;
         }
+        header.trace.end_poll();
         match header.state.finish_pending() {
             Pause::Idle => {
                 // The state word took the reference back.
@@ -549,6 +555,10 @@ impl TaskRef {
         });
     }
 
+    pub(crate) fn id(&self) -> Id {
+        self.header().id
+    }
+
     /// The name that the task was given.
     pub(crate) fn name(&self) -> Option<&Arc<str>> {
         // SAFETY: this reference keeps the memory, and the name in it, for as long as it is lent.
@@ -583,15 +593,5 @@ pub(super) unsafe fn drop_refs(header: NonNull<Header>, count: usize) {
             (task.vtable.free)(header);
             Home::release(home);
         }
-    }
-}
-
-impl std::fmt::Debug for Header {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Task")
-            .field("id", &self.id)
-            .field("state", &self.state.describe())
-            .field("spawned_at", &format_args!("{}", self.location))
-            .finish_non_exhaustive()
     }
 }

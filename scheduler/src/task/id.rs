@@ -31,6 +31,7 @@ thread_local! {
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Id(NonZeroU64);
 
 impl Id {
@@ -49,8 +50,18 @@ impl Id {
     }
 
     /// The number, for a place where only numbers fit.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let id = rt::spawn(async {}).id();
+    /// assert_eq!(id.number().to_string(), id.to_string());
+    /// # }
+    /// ```
     #[inline]
-    pub(crate) fn number(self) -> u64 {
+    pub fn number(self) -> u64 {
         self.0.get()
     }
 

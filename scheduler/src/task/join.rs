@@ -18,6 +18,7 @@ use std::task::{Context, Poll, Waker, ready};
 use super::Id;
 use super::cell::{Output, TaskRef};
 use super::state::Join;
+use super::trace::{Waits, note};
 use crate::coop;
 
 /// Why a task ended without a value.
@@ -159,6 +160,7 @@ impl<T> Future for JoinHandle<T> {
         );
         let budget = ready!(coop::poll_proceed(cx));
         if !self.is_finished() && self.register(cx.waker()) == Join::Pending {
+            note(Waits::end_of(self.task.id()));
             return Poll::Pending;
         }
         budget.made_progress();

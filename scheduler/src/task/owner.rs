@@ -30,6 +30,7 @@ use crossbeam_utils::CachePadded;
 use super::Runnable;
 use super::cell::{Header, TaskRef};
 use super::hold::Holds;
+use super::listing::Found;
 use crate::context;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 use crate::primitive::sync::atomic::{AtomicBool, AtomicU64};
@@ -107,6 +108,9 @@ pub(crate) struct Shard {
     pub(crate) book: CachePadded<Book>,
     list: CachePadded<Mutex<List>>,
 }
+
+/// How many tasks are looked at under a list's lock.
+const AT_A_TIME: usize = 512;
 
 #[derive(Default)]
 struct List {
@@ -270,6 +274,14 @@ impl Home {
         self.shards.iter().any(Shard::cancel_one)
     }
 
+    /// Every task that has waited before, kept alive. One list after the other is locked, for some
+    /// hundred tasks at a time.
+    pub(crate) fn list(&self, found: &mut Vec<Found>) {
+        for shard in &self.shards {
+            shard.collect(found);
+        }
+    }
+
     /// How many tasks are live; the sums of a moment.
     pub(crate) fn live_tasks(&self) -> usize {
         // The ends first: each was a spawn before.
@@ -345,6 +357,45 @@ impl Shard {
         unsafe { list.unlink(task) }
     }
 
+    /// Adds every listed task to `found`.
+    fn collect(&self, found: &mut Vec<Found>) {
+        let first = found.len();
+        // Tasks that come meanwhile are put before those that are walked through, so that this ends by
+        // itself, unless some hundred tasks come and go between two looks, each time.
+        for _ in 0..=2 * self.home().live_tasks() / AT_A_TIME {
+            found.reserve(AT_A_TIME);
+            if !self.collect_some(first, found) {
+                return;
+            }
+        }
+    }
+
+    /// Adds the next tasks behind those of `found[first..]`. `false`: that was the last one.
+    fn collect_some(&self, first: usize, found: &mut Vec<Found>) -> bool {
+        let list = self.list.lock();
+        // Order is kept and none comes back, so what follows the last one that is still here follows them all.
+        let mut known = found[first..].iter().rev().map(|found| &found.task);
+        // SAFETY: they are counted, and were found in this list, whose lock is held.
+        let last = known.find(|task| unsafe { list.holds(task) });
+        let mut next = match last {
+            // SAFETY: the links are the lock's.
+            Some(task) => unsafe { task.header().links.with_mut(|links| (*links).next) },
+            None => list.head,
+        };
+        for _ in 0..AT_A_TIME {
+            let Some(task) = next else { return false };
+            // SAFETY: a listed task is alive, its links are the lock's, and it has not left its scope: that
+            // comes after its leave from here.
+            unsafe {
+                let task = TaskRef::borrow(&task).clone();
+                next = task.header().links.with_mut(|links| (*links).next);
+                let scope = task.scope().cloned();
+                found.push(Found { task, scope });
+            }
+        }
+        next.is_some()
+    }
+
     /// One at a time and with the lock released: the future's destructor may spawn, wake, abort or
     /// drop other tasks of this list.
     fn cancel_one(&self) -> bool {
@@ -396,6 +447,17 @@ pub(super) fn delist(task: &TaskRef) -> usize {
 }
 
 impl List {
+    /// Whether `task` is still in the list.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds this list's lock, and `task` was in it.
+    unsafe fn holds(&self, task: &TaskRef) -> bool {
+        // SAFETY: by the caller; what has left the list has empty links.
+        let previous = unsafe { task.header().links.with_mut(|links| (*links).previous) };
+        previous.is_some() || self.head == Some(task.as_ptr())
+    }
+
     /// # Safety
     ///
     /// The caller holds this list's lock, and `task` is alive and belongs to this list's shard.

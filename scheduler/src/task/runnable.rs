@@ -11,6 +11,7 @@ use std::panic::Location;
 use std::ptr::{self, NonNull};
 
 use super::cell::{TaskRef, allocate};
+use super::listing::Found;
 use super::owner::Home;
 use super::{Id, JoinHandle, Place};
 use crate::primitive::sync::Arc;
@@ -62,6 +63,20 @@ impl Runnable {
     pub(crate) fn admit<O, M: Member<O>>(&self) -> bool {
         // SAFETY: by the caller, the task is fresh, and a scoped one has a link.
         !M::SCOPED || unsafe { scope::admit(self.0.as_ptr()) }
+    }
+
+    /// The task, for a dump, if it is in no list. Not for tasks that an abort may cancel in place.
+    pub(crate) fn peek(&self) -> Option<Found> {
+        self.0.header().shard().is_unlisted().then(|| Found {
+            task: self.0.clone(),
+            // SAFETY: this is the one `Runnable`, and the task is in no list.
+            scope: unsafe { self.0.scope() }.cloned(),
+        })
+    }
+
+    /// The name that the task was given.
+    pub(crate) fn name(&self) -> Option<&Arc<str>> {
+        self.0.name()
     }
 
     /// Where the task was spawned.

@@ -70,6 +70,27 @@ const REF_LIMIT: usize = usize::MAX >> 1;
 /// The state word.
 pub(crate) struct State(AtomicUsize);
 
+/// What a task does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
+#[non_exhaustive]
+pub enum TaskState {
+    /// It waits.
+    Idle,
+    /// It is in a queue.
+    Scheduled,
+    /// A thread polls it.
+    Running,
+    /// Its code has ended; scopes that it has left behind have not.
+    Completing,
+    /// It has ended.
+    Complete,
+}
+
 /// What [`State::start_poll`] found.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
@@ -388,15 +409,15 @@ impl State {
         true
     }
 
-    /// The name of the state for `Debug` output; stale as soon as it is read.
-    pub(crate) fn describe(&self) -> &'static str {
+    /// The state as an outsider sees it; stale as soon as it is read.
+    pub(crate) fn look(&self) -> TaskState {
         let seen = self.0.load(Relaxed);
         match seen {
-            _ if seen & COMPLETE != 0 => "complete",
-            _ if seen & COMPLETING != 0 => "completing",
-            _ if seen & RUNNING != 0 => "running",
-            _ if seen & SCHEDULED != 0 => "scheduled",
-            _ => "idle",
+            _ if seen & COMPLETE != 0 => TaskState::Complete,
+            _ if seen & COMPLETING != 0 => TaskState::Completing,
+            _ if seen & RUNNING != 0 => TaskState::Running,
+            _ if seen & SCHEDULED != 0 => TaskState::Scheduled,
+            _ => TaskState::Idle,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The transitions one by one.
 
+use crate::task::TaskState;
+
 use super::{Completed, Held, Join, Pause, Schedule, Start, State};
 
 fn idle() -> State {
@@ -12,7 +14,7 @@ fn idle() -> State {
 #[test]
 fn a_new_task_is_scheduled_with_three_references() {
     let state = State::new();
-    assert_eq!(state.describe(), "scheduled");
+    assert_eq!(state.look(), TaskState::Scheduled);
     assert!(!state.ref_dec(2));
     assert!(state.ref_dec(1));
 }
@@ -93,7 +95,7 @@ fn a_held_task_is_completed_by_its_last_hold() {
     assert_eq!(state.drop_hold(), Held::Yes);
     assert!(state.may_be_held());
     assert_eq!(state.start_completing(), Held::Yes);
-    assert_eq!(state.describe(), "completing");
+    assert_eq!(state.look(), TaskState::Completing);
     assert_eq!(state.wake(), Schedule::Nothing);
     assert_eq!(state.abort(), Schedule::Nothing);
     assert!(!state.claim_to_cancel());
@@ -101,7 +103,7 @@ fn a_held_task_is_completed_by_its_last_hold() {
     assert!(!state.is_complete());
     assert_eq!(state.drop_hold(), Held::No);
     assert!(state.complete_quietly(1));
-    assert_eq!(state.describe(), "complete");
+    assert_eq!(state.look(), TaskState::Complete);
 }
 
 #[test]
