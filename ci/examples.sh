@@ -373,3 +373,27 @@ status=0
 timeout 30 "$bin/run" 0.2 sleep 1000 > "$work/run" 2>&1 || status=$?
 [[ $status == 124 ]] || fail "run ended with status $status when the time was over"
 echo "run: lines, a status and a limit"
+
+# Each planted bug is in the dump, one line of it. `$1`: which; `$2`: what the line looks like.
+planted() {
+    "$bin/planted" "$1" > "$work/planted" 2>&1 &
+    server=$!
+    for _ in {1..100}; do
+        if grep -q '^running as' "$work/planted"; then
+            kill -USR1 "$server"
+            sleep 0.2
+            grep -qE "$2" "$work/planted" && break
+        fi
+        sleep 0.1
+    done
+    grep -qE "$2" "$work/planted" || fail "no dump shows the planted bug $1"
+    grep -qE 'task [0-9]+ `heartbeat` at .*planted.rs:.* waits for a timer' "$work/planted" || fail "no heartbeat"
+    stop INT
+    [[ $status == 0 ]] || fail "planted $1 ended with status $status"
+}
+
+planted blocks '`report` at .* running for .* in one poll on worker [01]'
+planted lock '`request [0-9]` at .* waits for something that is not the runtime'
+planted leak '`watcher` at .* waits for a value from channel 0x'
+planted busy '`poller` at .* polls [0-9]{4,}, busy about'
+echo "planted: four bugs, each in the dump"

@@ -1,6 +1,5 @@
 //! How a runtime is made.
 
-use std::fmt;
 use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -11,7 +10,7 @@ use rt_scheduler::{Blocking, BlockingConfig, Config, CurrentThread, Hooks, OnSta
 use crate::context;
 use crate::cpus;
 use crate::driver::ReactorDriver;
-use crate::dump::Locals;
+use crate::dump::{Locals, OnSignal};
 use crate::fs::Files;
 use crate::fs::engine::FileIo;
 use crate::handle::{Handle, Inner, IoPool};
@@ -19,8 +18,11 @@ use crate::home::{Home, abort_in_child};
 use crate::lazy_pool::LazyPool;
 use crate::priority::{self, Granted};
 use crate::runtime::Runtime;
+use crate::signal::unix::SignalKind;
 use crate::time::Clock;
 use crate::unhandled::{UnhandledPanic, Verdict};
+
+mod debug;
 
 /// Polls between two looks at tasks from other threads, where time must not decide it.
 const REPEATABLE_QUEUE_INTERVAL: u32 = 61;
@@ -63,6 +65,7 @@ pub struct Builder {
     start_paused: bool,
     stall_threshold: Option<Duration>,
     on_stall: Option<OnStall>,
+    dump_on_signal: Option<SignalKind>,
     file_io: FileIo,
     unhandled_panic: UnhandledPanic,
 }
@@ -89,6 +92,7 @@ impl Builder {
             start_paused: false,
             stall_threshold: Some(Duration::from_millis(10)),
             on_stall: None,
+            dump_on_signal: None,
             file_io: FileIo::Auto,
             unhandled_panic: UnhandledPanic::default(),
         }
@@ -318,6 +322,27 @@ impl Builder {
         self
     }
 
+    /// Writes a [dump](Handle::dump) to standard error each time that this signal comes.
+    ///
+    /// A thread of its own does it, called `NAME-dump`, so that it works also when every worker is stuck. The
+    /// signal does not do what it did before, until the runtime is gone. A signal that nobody may wait for is an error
+    /// of [`build`](Builder::build).
+    ///
+    /// # Examples
+    ///
+    /// From a shell, `kill -USR1 PID` then shows what PID does:
+    ///
+    /// ```
+    /// use rt::signal::unix::SignalKind;
+    ///
+    /// let runtime = rt::Runtime::builder().dump_on_signal(SignalKind::user_defined1()).build()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn dump_on_signal(mut self, kind: SignalKind) -> Self {
+        self.dump_on_signal = Some(kind);
+        self
+    }
+
     /// How files are read and written. Default: [`FileIo::Auto`].
     pub fn file_io(mut self, how: FileIo) -> Self {
         self.file_io = how;
@@ -440,6 +465,8 @@ impl Builder {
             on_stall: Some(crate::stalls::reported(io.on_stall)),
             ..io
         };
+        let dump = |kind| OnSignal::start(kind, &self.thread_name, Arc::clone(&home.0));
+        let on_signal = self.dump_on_signal.map(dump);
         // A wheel a worker and one for other threads; a buffer a place and one for the reactor.
         let reactor = Reactor::with_clock(workers + 1, self.reactor_clock())?;
         let (threads, home) = (io.places() + 1, Arc::clone(&home.0));
@@ -471,6 +498,7 @@ impl Builder {
             reactor,
             files,
             locals: Locals::default(),
+            on_signal: on_signal.transpose()?,
             verdict: self.ends_by_panic().then(Verdict::default),
             maker,
             #[cfg(feature = "tokio-context")]
@@ -554,30 +582,4 @@ impl Builder {
 
 fn invalid(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message)
-}
-
-impl fmt::Debug for Builder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder")
-            .field("current_thread", &self.current_thread)
-            .field("io_threads", &self.io_threads)
-            .field("cpu_threads", &self.cpu_threads)
-            .field("max_blocking_threads", &self.max_blocking_threads)
-            .field("thread_keep_alive", &self.thread_keep_alive)
-            .field("thread_name", &self.thread_name)
-            .field("thread_stack_size", &self.thread_stack_size)
-            .field("cpu_nice", &self.cpu_nice)
-            .field("hooks", &self.hooks)
-            .field("event_interval", &self.event_interval)
-            .field("global_queue_interval", &self.global_queue_interval)
-            .field("default_runtime", &self.default_runtime)
-            .field("seed", &self.seed)
-            .field("clock", &self.clock)
-            .field("start_paused", &self.start_paused)
-            .field("stall_threshold", &self.stall_threshold)
-            .field("on_stall", &self.on_stall)
-            .field("file_io", &self.file_io)
-            .field("unhandled_panic", &self.unhandled_panic)
-            .finish_non_exhaustive()
-    }
 }

@@ -1,12 +1,14 @@
 //! What a runtime does just now: every live task, as a tree by scopes.
 //!
-//! A dump is put together from lists that each part of the runtime keeps anyway, one after another, while
-//! everything goes on. Scopes are found from their children, upwards.
+//! How to read one is a [chapter of the guide](crate::guide::slow_service). A dump is put together from lists
+//! that each part of the runtime keeps anyway, one after another, while everything goes on. Scopes are found from their children, upwards.
 //!
 //! | file | what |
 //! |---|---|
 //! | `tree.rs` | who is printed below whom |
 //! | `print.rs` | the text |
+//! | `serial.rs` | how fields are serialized |
+//! | `on_signal.rs` | a dump at each signal |
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -21,8 +23,11 @@ use rt_scheduler::{Id, Listing, LocalWatch, Pool, TaskInfo, Waits};
 
 pub use rt_scheduler::TaskState;
 
+pub(crate) use on_signal::OnSignal;
+
 use crate::handle::Inner;
 
+mod on_signal;
 mod print;
 #[cfg(feature = "serde")]
 mod serial;

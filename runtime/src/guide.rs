@@ -8,6 +8,7 @@
 //! | [Channels and select](channels_and_select) | values between tasks, and waiting for several things |
 //! | [Time](time) | sleeping, ticking, and limits |
 //! | [Testing](testing) | tests that take no time and can be repeated |
+//! | [Why is my service slow?](slow_service) | four bugs, and how a dump shows each |
 //! | [Embedding](embedding) | a runtime in a program that has its own threads and its own loop |
 //! | [Coming from tokio](coming_from_tokio) | how a program moves over, path by path |
 //!
@@ -27,6 +28,9 @@ pub mod time {}
 
 #[doc = include_str!("../docs/testing.md")]
 pub mod testing {}
+
+#[doc = include_str!("../docs/slow-service.md")]
+pub mod slow_service {}
 
 #[doc = include_str!("../docs/embedding.md")]
 pub mod embedding {}

@@ -13,7 +13,7 @@ use rt_scheduler::{Blocking, CurrentThread, JoinHandle, Lane, Place, Pool};
 
 use crate::context::{self, EnterGuard};
 use crate::dispatcher::Dispatcher;
-use crate::dump::{Dump, Locals};
+use crate::dump::{Dump, Locals, OnSignal};
 use crate::fs::Files;
 use crate::lazy_pool::LazyPool;
 use crate::metrics::RuntimeMetrics;
@@ -59,6 +59,7 @@ pub(crate) struct Inner {
     pub(crate) reactor: Arc<Reactor>,
     pub(crate) files: Files,
     pub(crate) locals: Locals,
+    pub(crate) on_signal: Option<OnSignal>,
     /// There if an unhandled panic ends the runtime.
     pub(crate) verdict: Option<Verdict>,
     /// Which process its threads are in.
@@ -150,6 +151,9 @@ impl Inner {
         }
         self.cpu.close();
         self.blocking.close();
+        if let Some(on_signal) = &self.on_signal {
+            on_signal.close();
+        }
         #[cfg(feature = "rayon")]
         self.rayon.close();
     }

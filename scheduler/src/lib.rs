@@ -70,6 +70,7 @@ mod yield_now;
 
 pub use driver::{Driver, Wait};
 pub use lanes::Lane;
+pub use task::TaskState;
 #[cfg(not(loom))]
 pub use {
     activity::Activity,
@@ -87,7 +88,7 @@ pub use {
     stats::WorkerMetrics,
     task::{
         AbortHandle, HandleSet, Id, JoinError, JoinHandle, Joined, Name, Named, Place, TaskInfo,
-        TaskState, Waits, id, note, noted, try_id, try_name,
+        Waits, id, note, noted, try_id, try_name,
     },
     view::View,
     yield_now::{YieldNow, yield_now},

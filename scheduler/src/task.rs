@@ -47,6 +47,7 @@ mod waker;
 #[cfg(not(loom))]
 mod runnable;
 
+pub use state::TaskState;
 #[cfg(all(test, loom))]
 pub(crate) use state::{Held, Start, State};
 #[cfg(not(loom))]
@@ -67,6 +68,5 @@ pub use {
     listing::TaskInfo,
     place::{Name, Named, Place},
     set::{HandleSet, Joined},
-    state::TaskState,
     trace::{Waits, note, noted},
 };

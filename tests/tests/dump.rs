@@ -496,3 +496,12 @@ fn dumps_and_metrics_are_json() {
         });
     });
 }
+
+#[test]
+fn a_signal_that_nobody_may_wait_for_is_refused() {
+    use rt::signal::unix::SignalKind;
+
+    let builder = rt::Runtime::builder().dump_on_signal(SignalKind::from_raw(9));
+    let error = builder.build().unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+}
