@@ -99,8 +99,8 @@ grep -q '^the token came through all of them' "$work/million" || fail "million l
     ulimit -n 500
     timeout 100 "$bin/million" --connections 1000 > "$work/million.connections" 2>&1
 ) || fail "million failed with connections"
-grep -q 'allows 218 of 1000' "$work/million.connections" || fail "million does not know its limit"
-grep -q '^2398 echoes, none lost' "$work/million.connections" || fail "million lost an echo"
+grep -q 'allows 436 of 1000' "$work/million.connections" || fail "million does not know its limit"
+grep -q '^4796 echoes, none lost' "$work/million.connections" || fail "million lost an echo"
 echo "million: $(grep 'bytes a' "$work"/million "$work"/million.connections | sed 's/.*://' | paste -sd ';')"
 
 start http

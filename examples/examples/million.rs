@@ -2,25 +2,27 @@
 //!
 //! ```text
 //! cargo run --release -p rt-examples --example million [COROUTINES]
-//! ulimit -n 40000; cargo run --release -p rt-examples --example million -- --connections [CONNECTIONS]
+//! ulimit -n 16000; cargo run --release -p rt-examples --example million -- --connections [CONNECTIONS]
 //! ```
 //!
 //! The first kind is a chain: each coroutine sleeps for a while, then waits for a token and passes it on to the
 //! next. The token counts who has had it, so a single one that is lost shows. The second kind opens TCP
-//! connections (15 000, if nothing else is said) to itself and echoes through all of them. Both print what
-//! one coroutine or connection takes of memory, and the CPU time of the whole.
+//! connections (15 000, if nothing else is said) from a second process and echoes through all of them. Both
+//! print what one coroutine or connection takes of this process's memory, and of its CPU time.
 
 use std::env;
 use std::fs;
 use std::io;
-use std::process::ExitCode;
+use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use rt::channel::oneshot;
+use rt::io::{AsyncBufReadExt, BufReader};
 use rt::net::{TcpListener, TcpStream};
+use rt::process::Command;
 use rt::sync::Barrier;
 use rt::task::JoinSet;
 
@@ -39,23 +41,29 @@ const USAGE: &str = "usage: million [COROUTINES]\n       million --connections [
 async fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-    let done = match arguments[..] {
-        [] => chain(1_000_000).await,
-        ["--connections"] => connections(15_000).await,
-        ["--connections", count] | [count] => match count.parse() {
-            Ok(0) | Err(_) => Err(io::Error::other(USAGE)),
-            Ok(count) if arguments.len() == 1 => chain(count).await,
-            Ok(count) => connections(count).await,
-        },
-        _ => Err(io::Error::other(USAGE)),
-    };
-    match done {
+    match run(&arguments).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
             ExitCode::FAILURE
         }
     }
+}
+
+async fn run(arguments: &[&str]) -> io::Result<()> {
+    match arguments {
+        [] => chain(1_000_000).await,
+        ["--connections"] => connections(15_000).await,
+        ["--connections", count] => connections(number(count)?).await,
+        ["--clients", address, count] => clients(address, number(count)?).await,
+        [count] => chain(number(count)?).await,
+        _ => Err(io::Error::other(USAGE)),
+    }
+}
+
+fn number(text: &str) -> io::Result<usize> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| io::Error::other(USAGE))
 }
 
 /// Sends a token through `count` coroutines.
@@ -107,17 +115,22 @@ async fn link(
     }
 }
 
-/// Echoes through `wanted` connections at the same time, or as many as there are descriptors for.
+/// Echoes through `wanted` connections at the same time, or as many as there are descriptors for. The clients
+/// are in a process of their own, so that each has a descriptor for each connection.
 async fn connections(wanted: usize) -> io::Result<()> {
-    // Both ends are in this process.
-    let possible = descriptor_limit()?.saturating_sub(SPARE) / 2;
-    let count = wanted.min(possible);
+    let count = wanted.min(descriptor_limit()?.saturating_sub(SPARE)).max(1);
     if count < wanted {
         println!("the limit on descriptors (ulimit -n) allows {count} of {wanted} connections");
     }
     let (started, before) = (Instant::now(), memory()?);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
+    let mut clients = Command::new(env::current_exe()?)
+        .args(["--clients", &listener.local_addr()?.to_string()])
+        .arg(count.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
     let server = rt::spawn(async move {
         loop {
             let (stream, _) = listener.accept().await?;
@@ -127,6 +140,29 @@ async fn connections(wanted: usize) -> io::Result<()> {
         Ok::<(), io::Error>(())
     });
 
+    // A line when all connections live; then it waits for one.
+    let stdout = clients.stdout.take();
+    let mut told = BufReader::new(stdout.ok_or_else(|| io::Error::other("no output"))?);
+    if told.read_line(&mut String::new()).await? == 0 {
+        return Err(io::Error::other("the clients have ended early"));
+    }
+    let bytes = memory()?.saturating_sub(before) / count;
+    println!("{count} live connections in {:?}", started.elapsed());
+    println!("{bytes} bytes a connection");
+    drop(clients.stdin.take());
+    if !clients.wait().await?.success() {
+        return Err(io::Error::other("the clients have lost something"));
+    }
+    server.abort();
+    let echoes = count * (ROUNDS as usize + 1);
+    let (elapsed, cpu) = (started.elapsed(), cpu_time()?);
+    println!("{echoes} echoes, none lost, {elapsed:?} after the start");
+    println!("CPU: {cpu:?}, {:?} an echo", share(cpu, echoes));
+    Ok(())
+}
+
+/// The process of the clients.
+async fn clients(address: &str, count: usize) -> io::Result<()> {
     let all_here = Arc::new(Barrier::new(count + 1));
     let mut clients = JoinSet::new();
     for number in 0..count {
@@ -134,20 +170,13 @@ async fn connections(wanted: usize) -> io::Result<()> {
         clients.spawn(client(stream, number as u64, Arc::clone(&all_here)));
     }
     all_here.wait().await;
-    let bytes = memory()?.saturating_sub(before) / count.max(1);
-    println!("{count} live connections in {:?}", started.elapsed());
-    println!("{bytes} bytes a connection, both ends");
-
-    // On with the echoes.
+    println!("all live");
+    // Until the other process says that they may go on.
+    rt::io::stdin().read(&mut [0]).await?;
     all_here.wait().await;
     while let Some(ended) = clients.join_next().await {
         ended.map_err(io::Error::other)??;
     }
-    server.abort();
-    let echoes = count * (ROUNDS as usize + 1);
-    let (elapsed, cpu) = (started.elapsed(), cpu_time()?);
-    println!("{echoes} echoes, none lost, {elapsed:?} after the start");
-    println!("CPU: {cpu:?}, {:?} an echo", share(cpu, echoes));
     Ok(())
 }
 
