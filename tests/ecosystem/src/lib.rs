@@ -39,7 +39,9 @@ pub fn program(name: &str) -> Option<PathBuf> {
     if found.is_none() {
         // Unlike `eprintln`, this is not kept from the log when the test passes.
         let test = thread::current().name().unwrap_or("a test").to_owned();
-        writeln!(io::stderr(), "skipped: {test}: {name} is not installed").expect("an output");
+        let line = format!("skipped: {test}: {name} is not installed\n");
+        // In one piece, so that nothing of another test comes in between.
+        io::stderr().write_all(line.as_bytes()).expect("an output");
     }
     found
 }
