@@ -91,6 +91,7 @@ mod builder;
 pub mod channel;
 #[cfg(feature = "tokio-context")]
 pub mod compat;
+mod contain;
 mod context;
 mod cpus;
 mod dispatcher;

@@ -31,6 +31,7 @@ use ::rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use parking_lot::{Condvar, Mutex};
 use rt_scheduler::Activity;
 
+use crate::contain::contain;
 use crate::context;
 use crate::handle::Handle;
 
@@ -265,15 +266,6 @@ impl<T> fmt::Debug for Run<T> {
             State::Gone => "gone",
         };
         f.debug_struct("Run").field("state", &state).finish()
-    }
-}
-
-/// Runs foreign code on a thread of the pool: a panic would end the process there.
-fn contain(f: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        // One whose own destructor panics is leaked.
-        let again = catch_unwind(AssertUnwindSafe(|| drop(payload)));
-        mem::forget(again);
     }
 }
 

@@ -22,6 +22,7 @@ impl Reporter {
                 target: "rt::stall",
                 {
                     task.id = %stall.id,
+                    task.name = stall.name.as_deref(),
                     task.location = %stall.location,
                     elapsed = ?stall.elapsed,
                     worker = stall.worker,

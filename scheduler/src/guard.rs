@@ -31,6 +31,8 @@ const LINGER: Duration = Duration::from_millis(200);
 pub struct Stall {
     /// The task.
     pub id: Id,
+    /// The name that the task was given, if it was given one.
+    pub name: Option<Arc<str>>,
     /// Where the task was spawned.
     pub location: &'static Location<'static>,
     /// How long the poll has lasted when it was noticed; it goes on.
@@ -202,6 +204,7 @@ fn tell(crew: &Crew, worker: usize, elapsed: Duration) {
     if let (Some(on_stall), Some((id, location))) = (&crew.config.on_stall, remote.running()) {
         let stall = Stall {
             id,
+            name: remote.name_of(id),
             location,
             elapsed,
             worker,

@@ -21,7 +21,8 @@
 //! | file | what |
 //! |---|---|
 //! | `tally.rs` | the count of a node's members, and who waits for it to reach zero |
-//! | `node.rs` | the tree, cancellation, failures |
+//! | `node.rs` | the tree, and cancellation |
+//! | `node/failure.rs` | failures: which one the scope fails with, and where the others go |
 //! | `children.rs` | the list of a scope's tasks |
 //! | `member.rs` | what a task knows of its scope |
 //! | `current.rs` | which task and which scope the current thread is in |
@@ -44,12 +45,12 @@ pub(crate) use {
     children::Place,
     current::{enter_ended, enter_task, with_task},
     member::Link,
-    node::{Holder, admit, release},
+    node::{Holder, Own, admit, release},
 };
 #[cfg(not(loom))]
 pub use {
     current::{current, enter, is_cancelled},
     member::{Child, Free, Member, TryChild},
-    node::{Blow, Kind, Node, Reason},
+    node::{Blow, Kind, Node, OnLost, Reason},
     rooted::{Rooted, rooted},
 };

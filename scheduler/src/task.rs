@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `state.rs` | who may touch what, as transitions of one word |
 //! | `cell.rs` | the memory and the life: poll, complete, cancel, free |
+//! | `contain.rs` | calls of user code that may panic |
 //! | `memory.rs` | freed memory that is used again |
 //! | `waker.rs` | `std`'s waker over one counted reference |
 //! | `join.rs` | [`JoinHandle`], [`AbortHandle`], [`JoinError`] |
@@ -21,6 +22,8 @@
 
 #[cfg(not(loom))]
 mod cell;
+#[cfg(not(loom))]
+mod contain;
 #[cfg(not(loom))]
 mod current;
 mod hold;
@@ -52,7 +55,8 @@ pub use state::TaskState;
 pub(crate) use state::{Held, Start, State};
 #[cfg(not(loom))]
 pub(crate) use {
-    cell::{Header, TaskRef, contain_all, discard},
+    cell::{Header, TaskRef},
+    contain::{contain, contain_all, discard},
     join::Failure,
     listing::{Found, thread_number},
     memory::{close_shelf, open_shelf, trim_shelf},

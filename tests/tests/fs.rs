@@ -4,6 +4,7 @@
 
 mod fs {
     mod content;
+    mod faulty;
     mod given_up;
     mod names;
     mod support;

@@ -10,6 +10,8 @@ mod failure;
 mod forest;
 #[path = "scopes/holders.rs"]
 mod holders;
+#[path = "scopes/lost.rs"]
+mod lost;
 #[path = "scopes/shields.rs"]
 mod shields;
 #[path = "scopes/tokens.rs"]

@@ -145,6 +145,36 @@ fn a_stall_is_told_once_with_its_place() {
     assert!(runtime.block_on(task).unwrap() && runtime.block_on(other).unwrap());
 }
 
+/// In its first poll already, when it is in no list yet; and a task without a name has none, although
+/// one with a name was on that worker before.
+#[test]
+fn a_stall_tells_the_name_of_the_task() {
+    let _watchdog = Watchdog::new();
+    let (hook, told) = mpsc::channel();
+    let hook = Mutex::new(hook);
+    let runtime = Flavour::Workers(1)
+        .builder()
+        .stall_threshold(Duration::from_millis(20))
+        .on_stall(move |stall| hook.lock().unwrap().send(stall.clone()).unwrap())
+        .build()
+        .unwrap();
+    for name in [Some("digger"), None] {
+        let (release, hold) = mpsc::channel::<()>();
+        let stuck = async move { hold.recv().is_err() };
+        let task = match name {
+            Some(name) => {
+                let builder = rt::task::Builder::new().name(name);
+                builder.spawn_on(stuck, runtime.handle())
+            }
+            None => runtime.spawn(stuck),
+        };
+        let stall = told.iter().find(|stall| stall.id == task.id()).unwrap();
+        assert_eq!(stall.name.as_deref(), name);
+        drop(release);
+        assert!(runtime.block_on(task).unwrap());
+    }
+}
+
 #[test]
 fn a_hook_that_panics_does_not_end_the_watch() {
     let _watchdog = Watchdog::new();

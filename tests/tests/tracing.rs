@@ -97,6 +97,7 @@ fn a_stall_is_a_warning_once_a_place() {
         let told = lines(line);
         assert_eq!(told.len(), 1);
         assert_eq!(told[0].get("task.id"), stall.id.to_string());
+        assert_eq!(told[0].get("task.name"), format!("{:?}", "digger"));
         assert_eq!(told[0].get("elapsed"), format!("{:?}", stall.elapsed));
         assert_eq!(told[0].get("worker"), stall.worker.to_string());
         assert!(told[0].get("pool").contains("io"));
@@ -111,8 +112,9 @@ fn a_stall_is_a_warning_once_a_place() {
 #[track_caller]
 fn stuck(runtime: &Runtime) -> (mpsc::Sender<()>, JoinHandle<()>) {
     let (release, hold) = mpsc::channel();
-    let task = runtime.spawn(async move {
+    let work = async move {
         let _ = hold.recv();
-    });
-    (release, task)
+    };
+    let builder = rt::task::Builder::new().name("digger");
+    (release, builder.spawn_on(work, runtime.handle()))
 }

@@ -22,6 +22,7 @@ use parking_lot::Mutex;
 use rt_scheduler::coop::poll_proceed;
 
 use super::engine::{self, Shared};
+use crate::contain::contain;
 use crate::sys::file::{CHUNK, Destination, Room};
 
 /// What a file's stream has at one moment.
@@ -68,7 +69,9 @@ struct Waiters(Mutex<Vec<Waker>>);
 impl Wake for Waiters {
     fn wake(self: Arc<Self>) {
         let wakers = mem::take(&mut *self.0.lock());
-        wakers.into_iter().for_each(Waker::wake);
+        for waker in wakers {
+            contain(|| waker.wake());
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::task::{Context, Wake, Waker};
 
 use rt_scheduler::scope::{Node, Reason};
 
+use crate::handle::Handle;
 use crate::time::{Instant, Sleep, sleep_until};
 
 /// What a node keeps of its timers.
@@ -33,9 +34,13 @@ impl Wake for Bell {
     }
 }
 
-/// Cancels `node` at `at` for `reason`, in place of what was set for the same reason before. To be
-/// called inside the scope's runtime.
-pub(super) fn set(node: &Arc<Node>, at: Instant, reason: Reason) {
+/// Cancels `node`, a scope of `runtime`, at `at` for `reason`, in place of what was set for the same
+/// reason before. At once if the runtime is being shut down: no time comes there any more.
+pub(super) fn set(node: &Arc<Node>, runtime: &Handle, at: Instant, reason: Reason) {
+    if node.is_over() || runtime.inner.io.pool().is_closed() {
+        return node.cancel(reason);
+    }
+    let _inside = runtime.enter();
     let bell = Arc::new(Bell {
         node: Arc::downgrade(node),
         reason,

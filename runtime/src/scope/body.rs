@@ -66,7 +66,10 @@ where
         // A supervisor keeps no failure of its children, but its body's is a failure of its own.
         if let Some(blow) = open.node().fail(blow) {
             open.node().cancel(Reason::Failed);
-            own_panic.get_or_insert(blow);
+            match own_panic {
+                Some(_) => open.node().lose(blow),
+                None => own_panic = Some(blow),
+            }
         }
     };
     match guarded(open.node(), || body(open.node())) {

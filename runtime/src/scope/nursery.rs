@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rt_scheduler::scope::{Blow, Child, Kind, Node, Reason};
-use rt_scheduler::{JoinHandle, Lane};
+use rt_scheduler::{JoinError, JoinHandle, Lane};
 
 use super::alarm;
 use super::body::run;
@@ -25,7 +25,7 @@ use crate::time::Instant;
 /// If a child panics, the other children are aborted, `f`'s future is dropped at its next suspension
 /// point, and when all are gone the panic resumes here. The handle of the child that panicked tells
 /// of it too. If several panic, the first is resumed; the payloads of the others stay with their
-/// handles. A child that is aborted through its handle is no failure.
+/// handles, and go to [`Scope::on_lost_failure`] where these are dropped. A child that is aborted through its handle is no failure.
 ///
 /// # Panics
 ///
@@ -153,6 +153,17 @@ impl Scope {
     ///
     /// # Examples
     ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let sum = rt::scope(|s| async move {
+    ///     let (a, b) = (s.spawn(async { 20 }), s.spawn(async { 22 }));
+    ///     a.await.unwrap() + b.await.unwrap()
+    /// });
+    /// assert_eq!(sum.await, 42);
+    /// # }
+    /// ```
+    ///
     /// Children own what they use: the scope's future may be dropped or leaked, and they would be left
     /// with dangling references.
     ///
@@ -182,6 +193,21 @@ impl Scope {
     /// # Panics
     ///
     /// On a current-thread runtime, if the CPU pool's threads cannot be started.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use rt::Dispatcher;
+    ///
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let sum = rt::scope(|s| async move {
+    ///     let sum = s.spawn_on(Dispatcher::Cpu, async { (1..=1000_u64).sum::<u64>() });
+    ///     sum.await.unwrap()
+    /// });
+    /// assert_eq!(sum.await, 500_500);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_on<F>(&self, dispatcher: Dispatcher, future: F) -> JoinHandle<F::Output>
     where
@@ -216,6 +242,19 @@ impl Scope {
     /// # Panics
     ///
     /// If the operating system refuses the first blocking thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let name = rt::scope(|s| async move {
+    ///     let name = s.spawn_blocking(|| std::fs::read_to_string("/proc/self/comm"));
+    ///     name.await.unwrap()
+    /// });
+    /// assert!(name.await.is_ok());
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<F, T>(&self, job: F) -> JoinHandle<T>
     where
@@ -236,6 +275,21 @@ impl Scope {
     ///
     /// The scope's own future, the closure's, goes on: it is told by its handles, by
     /// [`is_cancelled`](Scope::is_cancelled) and by [`cancelled`](Scope::cancelled).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let ended = rt::scope(|s| async move {
+    ///     let endless = s.spawn(std::future::pending::<()>());
+    ///     s.cancel();
+    ///     assert!(endless.await.unwrap_err().is_cancelled());
+    ///     s.spawn(async { "too late" }).await.is_err()
+    /// });
+    /// assert!(ended.await);
+    /// # }
+    /// ```
     pub fn cancel(&self) {
         self.node.cancel(Reason::Cancelled);
     }
@@ -246,17 +300,55 @@ impl Scope {
     /// Asking means that [`rt::is_cancelled`], [`rt::cancelled`] and the scope's tokens say so from
     /// now on, in the children, and in the scopes inside them, which may still spawn to finish their
     /// work.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// rt::scope(|s| async move {
+    ///     let polite = s.spawn(async {
+    ///         rt::cancelled().await;
+    ///         "saved"
+    ///     });
+    ///     let deaf = s.spawn(std::future::pending::<()>());
+    ///     s.cancel_graceful(Duration::from_millis(20));
+    ///     assert_eq!(polite.await.unwrap(), "saved");
+    ///     assert!(deaf.await.unwrap_err().is_cancelled());
+    /// })
+    /// .await;
+    /// # }
+    /// ```
     pub fn cancel_graceful(&self, grace: Duration) {
         self.node.request();
         if grace.is_zero() {
             return self.cancel();
         }
-        let _inside = self.runtime.enter();
-        alarm::set(&self.node, Instant::now() + grace, Reason::Cancelled);
+        let end = {
+            let _its_clock = self.runtime.enter();
+            Instant::now() + grace
+        };
+        alarm::set(&self.node, &self.runtime, end, Reason::Cancelled);
     }
 
     /// Whether the scope was asked to stop: cancelled, in its grace, past its deadline, failed, or
     /// inside another one of which this is true.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// rt::scope(|s| async move {
+    ///     assert!(!s.is_cancelled());
+    ///     s.cancel();
+    ///     assert!(s.is_cancelled());
+    /// })
+    /// .await;
+    /// # }
+    /// ```
     pub fn is_cancelled(&self) -> bool {
         self.node.is_cancelled()
     }
@@ -266,17 +358,65 @@ impl Scope {
     /// # Cancel safety
     ///
     /// Cancel safe.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// rt::scope(|s| async move {
+    ///     let scope = s.clone();
+    ///     s.spawn(async move { scope.cancel() });
+    ///     s.cancelled().await;
+    /// })
+    /// .await;
+    /// # }
+    /// ```
     pub fn cancelled(&self) -> Cancelled {
         Cancelled::new(Arc::clone(&self.node))
     }
 
     /// The scope's token. Cancelling it is cancelling the scope; its child tokens are cancelled with
     /// the scope, and not the other way round.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// rt::scope(|s| async move {
+    ///     let endless = s.spawn(std::future::pending::<()>());
+    ///     let token = s.token();
+    ///     std::thread::spawn(move || token.cancel());
+    ///     assert!(endless.await.unwrap_err().is_cancelled());
+    /// })
+    /// .await;
+    /// # }
+    /// ```
     pub fn token(&self) -> CancelToken {
         CancelToken::of(Arc::clone(&self.node))
     }
 
     /// How many children have not ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// rt::scope(|s| async move {
+    ///     let endless = s.spawn(std::future::pending::<()>());
+    ///     assert_eq!(s.child_count(), 1);
+    ///     endless.abort();
+    ///     endless.await.unwrap_err();
+    ///     // The handle may resolve a moment before the scope hears of it.
+    ///     while s.child_count() > 0 {
+    ///         rt::yield_now().await;
+    ///     }
+    /// })
+    /// .await;
+    /// # }
+    /// ```
     pub fn child_count(&self) -> usize {
         self.node.child_count()
     }
@@ -287,19 +427,112 @@ impl Scope {
     /// it, ends it. The children that it ends say so: [`JoinError::is_deadline`]. One that has passed
     /// cancels at once.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use rt::time::Instant;
+    ///
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// rt::scope(|s| async move {
+    ///     s.deadline(Instant::now() + Duration::from_millis(10));
+    ///     let endless = s.spawn(std::future::pending::<()>());
+    ///     assert!(endless.await.unwrap_err().is_deadline());
+    /// })
+    /// .await;
+    /// # }
+    /// ```
+    ///
     /// [`JoinError::is_deadline`]: crate::task::JoinError::is_deadline
     pub fn deadline(&self, at: Instant) {
         self.node.set_deadline(at.to_deadline().as_nanos());
-        let _inside = self.runtime.enter();
-        alarm::set(&self.node, at, Reason::Deadline);
+        alarm::set(&self.node, &self.runtime, at, Reason::Deadline);
     }
 
     /// When the scope ends at the latest: the earliest deadline of it and of those around it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use rt::time::Instant;
+    ///
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let soon = Instant::now() + Duration::from_secs(60);
+    /// rt::scope(|outer| async move {
+    ///     outer.deadline(soon);
+    ///     rt::scope(|inner| async move {
+    ///         inner.deadline(soon + Duration::from_secs(60));
+    ///         assert_eq!(inner.effective_deadline(), Some(soon));
+    ///     })
+    ///     .await;
+    /// })
+    /// .await;
+    /// # }
+    /// ```
     pub fn effective_deadline(&self) -> Option<Instant> {
         self.node.deadline().map(Instant::from_nanos)
     }
 
+    /// Calls `hook` with each failure that would be lost, in this scope or in one inside it that has no
+    /// hook of its own. A second hook takes the place of the first.
+    ///
+    /// A failure reaches exactly one of three: the scope's caller, who gets the first; else the handle of
+    /// the child that has failed; else, when that handle is dropped unread, this hook. Without a hook an
+    /// error is dropped there, and a panic is [unhandled](crate::runtime::UnhandledPanic), as it is of a task
+    /// outside of scopes. What the scope has failed with goes to the hook as well if the scope's future is
+    /// dropped before it could tell.
+    ///
+    /// The hook runs on the thread that ends the child, or drops the handle; it should be quick. A panic of
+    /// its own ends there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let lost = Arc::new(Mutex::new(Vec::new()));
+    /// let list = Arc::clone(&lost);
+    /// let first = rt::try_scope(|s| async move {
+    ///     s.on_lost_failure(move |failure| {
+    ///         list.lock().unwrap().push(failure.try_into_error::<&str>().unwrap());
+    ///     });
+    ///     for disk in ["sda", "sdb"] {
+    ///         // It cannot be cut, so both errors come.
+    ///         s.spawn_blocking(move || Err::<(), _>(disk));
+    ///     }
+    ///     s.cancelled().await;
+    ///     Ok(())
+    /// });
+    /// let first = first.await.unwrap_err();
+    /// // The second job may have been dropped before it began.
+    /// assert!(lost.lock().unwrap().iter().all(|other| *other != first));
+    /// # }
+    /// ```
+    pub fn on_lost_failure(&self, hook: impl Fn(JoinError) + Send + Sync + 'static) {
+        self.node.on_lost(Arc::new(hook));
+    }
+
     /// Gives the scope a name, for what is printed of it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// rt::scope(|s| async move {
+    ///     s.name("uploads");
+    ///     assert!(format!("{s:?}").contains("uploads"));
+    /// })
+    /// .await;
+    /// # }
+    /// ```
     pub fn name(&self, name: &str) {
         self.node.set_name(name);
     }

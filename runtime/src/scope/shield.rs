@@ -19,7 +19,8 @@ use crate::dispatcher::Dispatcher;
 ///
 /// # Panics
 ///
-/// Outside a runtime, and with the panic of `future`.
+/// Outside a runtime, and with the panic of `future`. In a `block_on`, if the runtime is shut down before
+/// `future` has ended; a task ends with its runtime anyway.
 ///
 /// # Cancel safety
 ///
@@ -76,7 +77,13 @@ where
     match ended.map_err(rt_scheduler::JoinError::try_into_panic) {
         Ok(value) => value,
         Err(Ok(payload)) => resume_unwind(payload),
-        // The runtime has ended it, and ends this task next.
-        Err(Err(_)) => pending().await,
+        Err(Err(_)) => {
+            assert!(
+                context::ends_here(),
+                "the runtime was shut down before the work of `shield` had ended"
+            );
+            // A task of a runtime that ends is not polled again: it is about to be dropped.
+            pending().await
+        }
     }
 }

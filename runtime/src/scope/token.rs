@@ -98,6 +98,12 @@ pub struct CancelToken {
 
 impl CancelToken {
     /// A token that is not cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(!rt::CancelToken::new().is_cancelled());
+    /// ```
     pub fn new() -> Self {
         CancelToken::of(Node::new(Kind::Token, None))
     }
@@ -107,17 +113,43 @@ impl CancelToken {
     }
 
     /// A token that is cancelled when this one is, or alone.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let all = rt::CancelToken::new();
+    /// let (one, other) = (all.child_token(), all.child_token());
+    /// one.cancel();
+    /// assert!(one.is_cancelled() && !other.is_cancelled());
+    /// all.cancel();
+    /// assert!(other.is_cancelled());
+    /// ```
     #[must_use = "a child token does nothing but be asked and cancelled"]
     pub fn child_token(&self) -> CancelToken {
         CancelToken::of(Node::new(Kind::Token, Some(Arc::clone(&self.node))))
     }
 
     /// Cancels this token and all its child tokens. Again does nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let token = rt::CancelToken::new();
+    /// token.clone().cancel();
+    /// assert!(token.is_cancelled());
+    /// ```
     pub fn cancel(&self) {
         self.node.cancel(Reason::Cancelled);
     }
 
     /// Whether it was cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let token = rt::CancelToken::new();
+    /// assert!(!token.is_cancelled());
+    /// ```
     pub fn is_cancelled(&self) -> bool {
         self.node.is_cancelled()
     }
@@ -127,6 +159,18 @@ impl CancelToken {
     /// # Cancel safety
     ///
     /// Cancel safe.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let token = rt::CancelToken::new();
+    /// let waits = rt::spawn(token.cancelled());
+    /// token.cancel();
+    /// waits.await.unwrap();
+    /// # }
+    /// ```
     pub fn cancelled(&self) -> Cancelled {
         Cancelled::new(Arc::clone(&self.node))
     }

@@ -19,7 +19,8 @@ use crate::handle::{BOX_ABOVE, box_if_large};
 ///
 /// An `Err`, of a child or of `f`, aborts the other children, drops `f`'s future at its next suspension
 /// point, and when all are gone it is returned. If there are several, the first is; the others are in
-/// the handles of their children ([`JoinError::try_into_error`]). A panic does the same and resumes
+/// the handles of their children ([`JoinError::try_into_error`]), and go to [`Scope::on_lost_failure`] where
+/// these are dropped. A panic does the same and resumes
 /// here.
 ///
 /// # Errors
@@ -118,6 +119,19 @@ impl<E: Send + 'static> TryScope<E> {
     /// Spawns a child onto the IO pool. Its handle gives the value; an error is the scope's.
     ///
     /// See [`Scope::spawn`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let twice = rt::try_scope(|s| async move {
+    ///     let number = s.spawn(async { "21".parse::<i32>() });
+    ///     Ok(2 * number.await.unwrap())
+    /// });
+    /// assert_eq!(twice.await, Ok(42));
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn<F, T>(&self, future: F) -> JoinHandle<T>
     where
@@ -133,6 +147,21 @@ impl<E: Send + 'static> TryScope<E> {
     /// # Panics
     ///
     /// As [`Scope::spawn_on`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let failed = rt::try_scope(|s| async move {
+    ///     let parse = async { "many".parse::<u8>() };
+    ///     s.spawn_on(rt::Dispatcher::Cpu, parse);
+    ///     s.cancelled().await;
+    ///     Ok(())
+    /// });
+    /// assert!(failed.await.is_err());
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_on<F, T>(&self, dispatcher: Dispatcher, future: F) -> JoinHandle<T>
     where
@@ -163,6 +192,20 @@ impl<E: Send + 'static> TryScope<E> {
     /// # Panics
     ///
     /// As [`Scope::spawn_blocking`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let failed = rt::try_scope(|s| async move {
+    ///     s.spawn_blocking(|| std::fs::read("/no/such/file"));
+    ///     s.cancelled().await;
+    ///     Ok(())
+    /// });
+    /// assert_eq!(failed.await.unwrap_err().kind(), std::io::ErrorKind::NotFound);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<F, T>(&self, job: F) -> JoinHandle<T>
     where

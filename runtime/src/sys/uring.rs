@@ -54,6 +54,7 @@ use rt_reactor::{Direction, Process, Reactor, Source};
 pub(crate) use self::request::{Open, Read, Request, Sync, Write};
 
 use super::eventfd;
+use crate::contain::contain;
 
 mod request;
 #[cfg(test)]
@@ -132,11 +133,13 @@ struct Outcome {
 
 impl Outcome {
     fn tell(self) {
+        // Foreign code, a waker's or a buffer's: a panic must not keep the others, or the ring, from
+        // hearing of what has completed.
         for waker in self.wakers {
-            waker.wake();
+            contain(|| waker.wake());
         }
         for (request, result) in self.abandoned {
-            request.finish(result);
+            contain(|| request.finish(result));
         }
     }
 }
@@ -546,7 +549,7 @@ impl<R: Request> Drop for Op<R> {
             state.take_out(&mut outcome);
         }
         drop(state);
-        drop(old);
+        contain(|| drop(old));
         outcome.tell();
     }
 }

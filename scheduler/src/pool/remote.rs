@@ -14,6 +14,7 @@ use crossbeam_deque::{Stealer, Worker as Deque};
 use crate::hot::Hot;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 use crate::primitive::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+use crate::primitive::sync::{Arc, Mutex};
 use crate::slot::Slot;
 use crate::stats::Stats;
 use crate::task::{Id, Runnable, thread_number};
@@ -27,6 +28,9 @@ pub(crate) struct Remote {
     running: AtomicPtr<Location<'static>>,
     /// Its id; 0 while none does.
     running_id: AtomicU64,
+    /// The last task here that had a name, and that name. Locked for a moment: by the worker before
+    /// such a task's poll, and by the guard in a stall.
+    named: Mutex<Option<(Id, Arc<str>)>>,
     /// How long it has run when the guard last looked, in nanoseconds; 0 unless it was in the same poll before.
     stuck_ns: AtomicU64,
     /// The tasks that have kept it busy.
@@ -51,6 +55,7 @@ impl Remote {
             slot: Slot::new(),
             running: AtomicPtr::new(ptr::null_mut()),
             running_id: AtomicU64::new(0),
+            named: Mutex::new(None),
             stuck_ns: AtomicU64::new(0),
             hot: Hot::default(),
             seated: AtomicBool::new(false),
@@ -68,6 +73,24 @@ impl Remote {
         self.running
             .store(ptr::from_ref(task.location()).cast_mut(), Relaxed);
         self.running_id.store(task.id().number(), Relaxed);
+        if let Some(name) = task.name() {
+            self.note_name(task.id(), name);
+        }
+    }
+
+    #[cold]
+    fn note_name(&self, id: Id, name: &Arc<str>) {
+        let mut named = self.named.lock();
+        if named.as_ref().is_none_or(|(last, _)| *last != id) {
+            *named = Some((id, Arc::clone(name)));
+        }
+    }
+
+    /// The name of the task `id`, if it is the last that had one.
+    pub(crate) fn name_of(&self, id: Id) -> Option<Arc<str>> {
+        let named = self.named.lock();
+        let mine = named.as_ref().filter(|(last, _)| *last == id);
+        mine.map(|(_, name)| Arc::clone(name))
     }
 
     /// Says that it does not run any more.

@@ -23,7 +23,12 @@ use super::tally::Tally;
 use super::{Link, current};
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::primitive::sync::{Arc, Mutex};
-use crate::task::{Failure, Header, Id, TaskRef, contain_all, try_id};
+use crate::task::{Header, Id, TaskRef, contain_all, try_id};
+
+mod failure;
+
+pub(crate) use failure::Own;
+pub use failure::{Blow, OnLost};
 
 /// Asked to stop: by its own [`Node::request`] or an ancestor's.
 const REQUESTED: u8 = 1;
@@ -63,15 +68,6 @@ pub enum Reason {
     Deadline,
 }
 
-/// What a child has failed with, as the scope keeps it.
-#[derive(Debug)]
-pub enum Blow {
-    /// The payload of a panic.
-    Panic(Box<dyn Any + Send>),
-    /// An error that it has returned.
-    Error(Box<dyn Any + Send>),
-}
-
 /// One scope or token. See the module.
 pub struct Node {
     kind: Kind,
@@ -97,7 +93,12 @@ struct Inner {
     /// Who waits for the request to stop, in order.
     stopping: BTreeMap<u64, Waker>,
     next_key: u64,
-    failure: Option<Blow>,
+    /// What the scope fails with, and whose failure it is.
+    failure: Option<(Blow, Id)>,
+    /// Told of the failures that nobody else is. Gone with the last member, for it may keep the scope.
+    on_lost: Option<OnLost>,
+    /// The scope's future is gone: nobody is there to be told of a failure.
+    abandoned: bool,
     name: Option<Box<str>>,
 }
 
@@ -206,6 +207,8 @@ impl Node {
                 stopping: BTreeMap::new(),
                 next_key: 0,
                 failure: None,
+                on_lost: None,
+                abandoned: false,
                 name: None,
             }),
             timers: Mutex::new(None),
@@ -229,6 +232,11 @@ impl Node {
     /// Whether it was aborted because its time, or an ancestor's, was over.
     pub fn is_past_deadline(&self) -> bool {
         self.flags() & DEADLINE != 0
+    }
+
+    /// Whether it has returned, or was left behind without members: nothing happens in it any more.
+    pub fn is_over(&self) -> bool {
+        self.inner.lock().tally.is_over()
     }
 
     /// How many children are not complete.
@@ -399,74 +407,26 @@ impl Node {
     ///
     /// `task` is alive, and was linked to this scope when it was made.
     pub(crate) unsafe fn child_gone(&self, task: NonNull<Header>) -> Option<Holder> {
-        let waiter = {
+        let left = {
             let mut inner = self.inner.lock();
             // SAFETY: by the caller.
             if !unsafe { inner.children.remove(task) } {
                 return None;
             }
-            inner.tally.leave()
+            inner.leave()
         };
-        Waiter::tell(waiter)
+        left.tell()
     }
 
     fn member_gone(&self) -> Option<Holder> {
-        let waiter = self.inner.lock().tally.leave();
-        Waiter::tell(waiter)
+        let left = self.inner.lock().leave();
+        left.tell()
     }
 
     /// Holds this scope, or `block_on`, back from its end.
     pub(super) fn hold(self: &Arc<Self>) -> Option<Holder> {
         let held = self.inner.lock().tally.hold();
         held.then(|| Holder::Node(Arc::clone(self)))
-    }
-
-    /// What the handle of a child is told that has ended without a value.
-    pub(crate) fn child_failed(self: &Arc<Self>, failure: Failure) -> Failure {
-        match failure {
-            Failure::Cancelled if self.is_past_deadline() => Failure::Deadline,
-            Failure::Panic(payload) => {
-                let told = copy_of(&*payload);
-                match self.fail(Blow::Panic(payload)) {
-                    None => Failure::Told(told),
-                    Some(Blow::Panic(mine) | Blow::Error(mine)) => Failure::Panic(mine),
-                }
-            }
-            failure => failure,
-        }
-    }
-
-    /// A child has returned an error. It is given back if it is not what the scope fails with.
-    pub(crate) fn child_erred(
-        self: &Arc<Self>,
-        error: Box<dyn Any + Send>,
-    ) -> Option<Box<dyn Any + Send>> {
-        let (Blow::Panic(mine) | Blow::Error(mine)) = self.fail(Blow::Error(error))?;
-        Some(mine)
-    }
-
-    /// Ends the scope with `blow`, and tells its future. Gives it back if it is not the scope's: another
-    /// was first, nobody is there to be told, or failures are the children's own.
-    pub fn fail(self: &Arc<Self>, blow: Blow) -> Option<Blow> {
-        let waker = {
-            let mut inner = self.inner.lock();
-            let abandoned = matches!(inner.tally.waiter(), Some(Waiter::Holder(_)));
-            let first = self.flags() & FAILED == 0;
-            if self.kind != Kind::Scope || !first || abandoned || inner.tally.is_over() {
-                return Some(blow);
-            }
-            self.flags.fetch_or(FAILED, AcqRel);
-            inner.failure = Some(blow);
-            inner.tally.waiter().take()
-        };
-        self.cancel(Reason::Failed);
-        release(Waiter::tell(waker));
-        None
-    }
-
-    /// What the scope has failed with.
-    pub fn take_failure(&self) -> Option<Blow> {
-        self.inner.lock().failure.take()
     }
 
     /// Whether a child has failed; if not, `cx` is told when one does.
@@ -497,6 +457,9 @@ impl Node {
         }
         let waiter = Waiter::Future(cx.waker().clone());
         let waited = self.inner.lock().tally.wait(waiter);
+        if waited.is_err() {
+            self.end_if_empty();
+        }
         match waited {
             Ok(previous) => {
                 drop(previous);
@@ -512,16 +475,30 @@ impl Node {
     /// Ends it if it has no member, and lets go of who waited. The lock is gone by then: a waker's
     /// drop is foreign code.
     fn end_if_empty(&self) -> bool {
-        let ended = self.inner.lock().tally.end_if_empty();
-        ended.is_ok()
+        let ended = {
+            let mut inner = self.inner.lock();
+            let waiter = inner.tally.end_if_empty();
+            waiter.map(|waiter| (waiter, inner.on_lost.take()))
+        };
+        let is_over = ended.is_ok();
+        contain_all(|| drop(ended));
+        is_over
     }
 
     /// The scope's future is dropped before the scope is over: cancels it, unless it is a shield, and
     /// holds back whatever the future is dropped in, or else the scope above.
     pub fn abandon(self: &Arc<Self>) {
-        self.inner.lock().tally.close();
+        let failure = {
+            let mut inner = self.inner.lock();
+            inner.tally.close();
+            inner.abandoned = true;
+            inner.failure.take()
+        };
         if self.kind != Kind::Shield {
             self.cancel(Reason::Cancelled);
+        }
+        if let Some((blow, id)) = failure {
+            self.lose_as(blow, id);
         }
         if self.end_if_empty() {
             return;
@@ -549,6 +526,31 @@ impl Node {
     }
 }
 
+impl Inner {
+    /// One member less. The last one gets who waits, and the hook if it is needed no more.
+    fn leave(&mut self) -> Left {
+        let waiter = self.tally.leave();
+        let last = self.abandoned && self.tally.is_empty();
+        let hook = if last { self.on_lost.take() } else { None };
+        Left { waiter, hook }
+    }
+}
+
+/// What a member that leaves is to do without the lock.
+struct Left {
+    waiter: Option<Waiter>,
+    hook: Option<OnLost>,
+}
+
+impl Left {
+    fn tell(self) -> Option<Holder> {
+        if let Some(hook) = self.hook {
+            contain_all(|| drop(hook));
+        }
+        Waiter::tell(self.waiter)
+    }
+}
+
 impl Waiter {
     /// Wakes the future; a holder is the caller's to [`release`].
     fn tell(waiter: Option<Waiter>) -> Option<Holder> {
@@ -559,17 +561,6 @@ impl Waiter {
                 None
             }
         }
-    }
-}
-
-/// What a handle gets of a panic whose payload travels elsewhere: its text, if it has one.
-fn copy_of(payload: &(dyn Any + Send)) -> Box<dyn Any + Send> {
-    if let Some(text) = payload.downcast_ref::<&'static str>() {
-        Box::new(*text)
-    } else if let Some(text) = payload.downcast_ref::<String>() {
-        Box::new(text.clone())
-    } else {
-        Box::new("a panic whose payload has gone to the scope")
     }
 }
 

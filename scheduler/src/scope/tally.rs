@@ -92,4 +92,8 @@ impl<W> Tally<W> {
     pub(crate) fn is_over(&self) -> bool {
         self.over
     }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members == 0
+    }
 }

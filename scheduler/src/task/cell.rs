@@ -29,6 +29,7 @@ use std::pin::Pin;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
+use super::contain::{contain, contain_all, discard};
 use super::join::Failure;
 use super::memory;
 use super::owner::{self, Home, Shard};
@@ -94,6 +95,7 @@ struct Vtable {
     /// Moves the output to a place of type `Poll<Output<T>>`.
     read_output: unsafe fn(NonNull<Header>, *mut ()),
     drop_output: unsafe fn(NonNull<Header>),
+    named: bool,
     /// The task's name, which lives as long as the memory.
     name: unsafe fn(NonNull<Header>) -> Option<NonNull<Arc<str>>>,
     free: unsafe fn(NonNull<Header>),
@@ -118,6 +120,7 @@ impl<F: Future, M: Member<F::Output>, N: Name> Cell<F, M, N> {
         fail: fail::<F, M, N>,
         read_output: read_output::<F, M, N>,
         drop_output: drop_output::<F, M, N>,
+        named: N::IS_NAME,
         name: name::<F, M, N>,
         free: free::<F, M, N>,
     };
@@ -190,8 +193,8 @@ unsafe fn poll<F: Future, M: Member<F::Output>, N>(header: NonNull<Header>) -> P
         Ok(Poll::Pending) => return Poll::Pending,
         Ok(Poll::Ready(value)) => M::sort(value).map_err(|error| {
             // SAFETY: as above.
-            let scope = unsafe { scope_of(&header) };
-            Failure::Error(scope.and_then(|scope| scope.child_erred(error)))
+            let (scope, id) = unsafe { (scope_of(&header), header.as_ref().id) };
+            scope.map_or(Failure::Error, |scope| scope.child_erred(error, id))
         }),
         Err(panic) => Err(Failure::Panic(panic)),
     };
@@ -222,11 +225,14 @@ unsafe fn replace<F: Future, M: Member<F::Output>, N>(
         (output, dropped) => (output, dropped.err()),
     };
     let output = match output {
-        // SAFETY: the caller holds RUNNING.
-        Err(failure) if M::SCOPED => Err(match unsafe { scope_of(&header) } {
-            Some(scope) => scope.child_failed(failure),
-            None => failure,
-        }),
+        Err(failure) if M::SCOPED => {
+            // SAFETY: the caller holds RUNNING.
+            let (scope, id) = unsafe { (scope_of(&header), header.as_ref().id) };
+            Err(match scope {
+                Some(scope) => scope.child_failed(failure, id),
+                None => failure,
+            })
+        }
         output => output,
     };
     // SAFETY: the future is gone (also when its drop panicked), so the place is free.
@@ -268,8 +274,8 @@ unsafe fn drop_output<F: Future, M: Member<F::Output>, N>(header: NonNull<Header
             discard(panic);
             None
         }
-        Err(Failure::Cancelled | Failure::Deadline) => None,
-        Err(Failure::Error(error)) => contain(|| drop(error)).err(),
+        Err(Failure::Own(own)) => own.lose(),
+        Err(Failure::Cancelled | Failure::Deadline | Failure::Error) => None,
         Ok(value) => contain(|| drop(value)).err(),
     };
     if let Some(panic) = untold {
@@ -297,32 +303,11 @@ unsafe fn free<F: Future, M: Member<F::Output>, N>(header: NonNull<Header>) {
     }
 }
 
-/// Runs user code that must not unwind into the runtime, and gives its panic back.
-fn contain(f: impl FnOnce()) -> Result<(), Box<dyn Any + Send>> {
-    assert_no_lock();
-    catch_unwind(AssertUnwindSafe(f))
-}
-
-/// Drops the payload of a panic that ends here. A payload whose own destructor panics is leaked
-/// from there on: somewhere it must end.
-pub(crate) fn discard(payload: Box<dyn Any + Send>) {
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        mem::forget(again);
-    }
-}
-
 /// Ends a panic of the task's own code that no handle tells of.
 #[cold]
 fn unhandled(task: &Header, panic: Box<dyn Any + Send>) {
     discard(panic);
     task.shard().home().pool().unhandled_panic();
-}
-
-/// Runs user code whose panic nobody wants to know of; the panic hook has told the user.
-pub(crate) fn contain_all(f: impl FnOnce()) {
-    if let Err(payload) = contain(f) {
-        discard(payload);
-    }
 }
 
 /// A counted pointer to a task, without a meaning of its own: the types around it say what the
@@ -557,6 +542,12 @@ impl TaskRef {
 
     pub(crate) fn id(&self) -> Id {
         self.header().id
+    }
+
+    /// Whether the task has a name; for who asks at each poll.
+    #[inline]
+    pub(super) fn is_named(&self) -> bool {
+        self.header().vtable.named
     }
 
     /// The name that the task was given.

@@ -35,7 +35,7 @@ thread_local! {
 pub struct Id(NonZeroU64);
 
 impl Id {
-    pub(super) fn next() -> Self {
+    pub(crate) fn next() -> Self {
         let id = LOCAL.with(|local| {
             let (mut next, mut end) = local.get();
             if next == end {

@@ -20,6 +20,7 @@ use super::cell::{Output, TaskRef};
 use super::state::Join;
 use super::trace::{Waits, note};
 use crate::coop;
+use crate::scope::{Blow, Own};
 
 /// Why a task ended without a value.
 pub(crate) enum Failure {
@@ -29,8 +30,10 @@ pub(crate) enum Failure {
     Panic(Box<dyn Any + Send>),
     /// A panic that its scope has, too: it is told whether anybody joins or not.
     Told(Box<dyn Any + Send>),
-    /// It returned an error that is its scope's; the error is here if the scope had one already.
-    Error(Option<Box<dyn Any + Send>>),
+    /// It returned an error, which its scope has.
+    Error,
+    /// A child has failed, and its scope does not have it: another was first.
+    Own(Box<Own>),
 }
 
 /// An owned permission to await a task's output.
@@ -267,12 +270,16 @@ enum Kind {
 }
 
 impl JoinError {
-    fn new(id: Id, failure: Failure) -> Self {
+    pub(crate) fn new(id: Id, failure: Failure) -> Self {
         let kind = match failure {
             Failure::Cancelled => Kind::Cancelled,
             Failure::Deadline => Kind::Deadline,
-            Failure::Error(error) => Kind::Error(error.map(Mutex::new)),
+            Failure::Error => Kind::Error(None),
             Failure::Panic(payload) | Failure::Told(payload) => Kind::Panic(Mutex::new(payload)),
+            Failure::Own(own) => match own.into_blow() {
+                Blow::Panic(payload) => Kind::Panic(Mutex::new(payload)),
+                Blow::Error(error) => Kind::Error(Some(Mutex::new(error))),
+            },
         };
         JoinError { id, kind }
     }

@@ -17,6 +17,9 @@ pub trait Place {
 
 /// What a task keeps for its name: nothing, or the name.
 pub trait Name: Send + Sync + 'static {
+    /// Whether there is one.
+    const IS_NAME: bool;
+
     /// The name, if there is one.
     fn get(&self) -> Option<&Arc<str>>;
 }
@@ -48,6 +51,8 @@ impl Place for Named {
 }
 
 impl Name for () {
+    const IS_NAME: bool = false;
+
     #[inline]
     fn get(&self) -> Option<&Arc<str>> {
         None
@@ -55,6 +60,8 @@ impl Name for () {
 }
 
 impl Name for Arc<str> {
+    const IS_NAME: bool = true;
+
     fn get(&self) -> Option<&Arc<str>> {
         Some(self)
     }

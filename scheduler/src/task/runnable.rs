@@ -74,15 +74,20 @@ impl Runnable {
         })
     }
 
-    /// The name that the task was given.
-    pub(crate) fn name(&self) -> Option<&Arc<str>> {
-        self.0.name()
-    }
-
     /// Where the task was spawned.
     #[inline]
     pub(crate) fn location(&self) -> &'static Location<'static> {
         self.0.header().location
+    }
+
+    /// The name that the task was given.
+    #[inline]
+    pub(crate) fn name(&self) -> Option<&Arc<str>> {
+        if self.0.is_named() {
+            self.0.name()
+        } else {
+            None
+        }
     }
 
     /// The home of the task's pool.

@@ -236,3 +236,87 @@ fn a_scope_that_opens_inside_a_cancelled_one_refuses() {
         }));
     });
 }
+
+#[test]
+fn a_graceful_cancel_of_a_try_scope_takes_values_and_errors_and_cuts_the_rest() {
+    everywhere(|rt| {
+        let census = Census::new();
+        let one = census.one();
+        let ended = rt.block_on(rt::try_scope(|s| async move {
+            let stubborn = s.spawn(async move {
+                let _one = one;
+                pending::<Result<(), u8>>().await
+            });
+            let worker = s.spawn(async {
+                rt::cancelled().await;
+                Ok(3)
+            });
+            s.cancel_graceful(Duration::from_millis(20));
+            assert!(s.spawn(async { Ok(4) }).await.unwrap_err().is_cancelled());
+            let value = worker.await.unwrap();
+            assert!(stubborn.await.unwrap_err().is_cancelled());
+            Ok(value)
+        }));
+        assert_eq!((ended, census.alive()), (Ok(3), 0));
+        // A worker that fails in its grace ends the others' grace.
+        let one = census.one();
+        let ended = rt.block_on(rt::try_scope(|s| async move {
+            s.spawn(async move {
+                let _one = one;
+                pending::<Result<(), u8>>().await
+            });
+            s.spawn(async {
+                rt::cancelled().await;
+                Err::<(), _>(5)
+            });
+            s.cancel_graceful(Duration::MAX);
+            pending::<()>().await;
+            Ok(())
+        }));
+        assert_eq!((ended, census.alive()), (Err(5), 0));
+    });
+}
+
+/// Whether they run, wait in line, or have not been polled.
+#[test]
+fn children_on_a_limited_dispatcher_are_cancelled_and_waited_for() {
+    everywhere(|rt| {
+        for base in [Dispatcher::Io, Dispatcher::Cpu] {
+            let one_at_a_time = base.limited(1);
+            let census = Census::new();
+            let counted = census.clone();
+            let sum = rt.block_on(rt::scope(|s| async move {
+                let counts = (1..=9).map(|n| s.spawn_on(one_at_a_time.clone(), async move { n }));
+                let counts: Vec<_> = counts.collect();
+                let mut sum = 0;
+                for child in counts {
+                    sum += child.await.unwrap();
+                }
+                let waiting: Vec<_> = (0..5)
+                    .map(|_| {
+                        let one = counted.one();
+                        s.spawn_on(one_at_a_time.clone(), async move {
+                            let _one = one;
+                            rt::yield_now().await;
+                            pending::<()>().await;
+                        })
+                    })
+                    .collect();
+                s.cancel();
+                for child in waiting {
+                    assert!(child.await.unwrap_err().is_cancelled());
+                }
+                sum
+            }));
+            assert_eq!((sum, census.made(), census.alive()), (45, 5, 0));
+        }
+        let failed = rt.block_on(rt::try_scope(|s| async move {
+            let two = Dispatcher::Cpu.limited(2);
+            s.spawn_on(two.clone(), pending::<Result<(), u8>>());
+            s.spawn_on(two, async { Err::<(), _>(6) });
+            s.cancelled().await;
+            Ok(())
+        }));
+        assert_eq!(failed, Err(6));
+    });
+}

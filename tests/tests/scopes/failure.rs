@@ -298,3 +298,35 @@ fn a_panic_that_travels_is_not_unhandled() {
         assert_eq!(runtime.block_on(runtime.spawn(async { 2 })).unwrap(), 2);
     }
 }
+
+/// What is asked for as the wrong type stays where it is, for who knows the right one.
+#[test]
+fn an_error_of_another_type_is_given_back() {
+    everywhere(|rt| {
+        let second: Arc<Mutex<Option<JoinHandle<()>>>> = Arc::default();
+        let keep = Arc::clone(&second);
+        let first = rt.block_on(rt::try_scope(|s| async move {
+            let (begin, begun) = oneshot::channel();
+            *keep.lock().unwrap() = Some(s.spawn_blocking(move || {
+                begin.send(()).unwrap();
+                until(rt::is_cancelled);
+                Err(Payload(2))
+            }));
+            begun.await.unwrap();
+            Err::<(), _>(Payload(1))
+        }));
+        assert_eq!(first, Err(Payload(1)));
+        let handle = second.lock().unwrap().take().unwrap();
+        let id = handle.id();
+        let error = rt.handle().block_on(handle).unwrap_err();
+        let error = error.try_into_error::<String>().unwrap_err();
+        assert!(error.is_error() && !error.is_panic() && error.id() == id);
+        let error = error.try_into_panic().unwrap_err();
+        assert_eq!(error.try_into_error::<Payload>().unwrap(), Payload(2));
+        // And of what is no error of a child.
+        let task = rt.spawn(async { panic_any(Payload(3)) });
+        let error = rt.block_on(task).map(|(): ()| ()).unwrap_err();
+        let error = error.try_into_error::<Payload>().unwrap_err();
+        assert_eq!(error.into_panic().downcast_ref(), Some(&Payload(3)));
+    });
+}

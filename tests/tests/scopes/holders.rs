@@ -343,3 +343,33 @@ fn a_detached_holder_counts_as_live_until_its_children_are_gone() {
         until(|| rt.metrics().live_tasks == 0);
     });
 }
+
+/// What is kept of a scope is harmless, also when its runtime is gone.
+#[test]
+fn a_scope_that_outlives_its_runtime_refuses_and_does_nothing() {
+    for flavour in rt_tests::FLAVOURS {
+        let _watchdog = rt_tests::Watchdog::new();
+        let runtime = flavour.build();
+        // One that is over, and one whose end nobody has seen.
+        let over = runtime.block_on(rt::scope(|s| async move { s }));
+        let (give, given) = std::sync::mpsc::channel();
+        let cut = runtime.spawn(rt::scope(|s| async move {
+            give.send(s.clone()).unwrap();
+            pending::<()>().await;
+        }));
+        let given = rt::Handle::block_on(runtime.handle(), async {
+            rt::spawn_blocking(move || given.recv().unwrap()).await
+        });
+        let scopes = [over, given.unwrap()];
+        runtime.shutdown_timeout(std::time::Duration::MAX);
+        assert!(cut.is_finished());
+        for scope in scopes {
+            let soon = std::time::Duration::from_millis(1);
+            scope.deadline(rt::time::Instant::now() + soon);
+            scope.cancel_graceful(soon);
+            assert!(scope.is_cancelled());
+            scope.cancel();
+            assert_eq!(scope.child_count(), 0);
+        }
+    }
+}

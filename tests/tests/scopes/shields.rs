@@ -156,6 +156,27 @@ fn the_end_of_the_runtime_cuts_a_shield() {
     }
 }
 
+/// A plain thread does not end with the runtime: it is told.
+#[test]
+fn a_shield_in_a_block_on_of_another_thread_tells_of_the_end_of_the_runtime() {
+    for flavour in rt_tests::FLAVOURS {
+        let _watchdog = rt_tests::Watchdog::new();
+        let runtime = flavour.build();
+        let census = Census::new();
+        let (begin, begun) = mpsc::channel();
+        let (_never, wait) = tokio::sync::oneshot::channel();
+        let work = rt::shield(careful(begin, wait, census.one()));
+        let handle = runtime.handle().clone();
+        let plain = std::thread::spawn(move || handle.block_on(work));
+        wait_for(&runtime, begun);
+        runtime.shutdown_timeout(Duration::MAX);
+        let panic = plain.join().unwrap_err();
+        let message = panic.downcast_ref::<&str>().unwrap();
+        assert!(message.contains("shut down"), "{message}");
+        assert_eq!(census.alive(), 0);
+    }
+}
+
 #[test]
 fn a_shield_on_the_cpu_pool_stays_there() {
     everywhere(|rt| {

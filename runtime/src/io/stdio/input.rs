@@ -18,6 +18,7 @@ use parking_lot::{Condvar, Mutex};
 use rt_reactor::Process;
 use rt_scheduler::coop::poll_proceed;
 
+use crate::contain::contain;
 use crate::sys::file::Destination;
 
 /// The largest piece that is read at once.
@@ -142,7 +143,7 @@ fn read_when_asked() {
         let waiters = INPUT.state.lock().answer(result, &mut bytes);
         for waiter in waiters {
             // A waker that panics is its task's affair; the thread serves others too.
-            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| waiter.wake()));
+            contain(|| waiter.wake());
         }
     }
 }
