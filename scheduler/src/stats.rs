@@ -1,6 +1,7 @@
 //! Counters of one worker: written by that worker alone, read by anybody.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -28,6 +29,8 @@ pub(crate) struct Stats {
     pub(crate) steals: Counter,
     pub(crate) parks: Counter,
     pub(crate) harvested: Counter,
+    /// Nanoseconds in polls, as far as samples tell.
+    pub(crate) busy: Counter,
     /// Written by the guard.
     pub(crate) stalls: Counter,
 }
@@ -45,6 +48,8 @@ pub struct WorkerMetrics {
     pub parks: u64,
     /// Tasks that it made runnable by polling IO while busy.
     pub harvested: u64,
+    /// How long it has polled tasks altogether, estimated from one poll in two to 127.
+    pub busy: Duration,
     /// Polls that lasted longer than the stall threshold.
     pub stalls: u64,
 }
@@ -56,6 +61,7 @@ impl Stats {
             steals: self.steals.get(),
             parks: self.parks.get(),
             harvested: self.harvested.get(),
+            busy: Duration::from_nanos(self.busy.get()),
             stalls: self.stalls.get(),
         }
     }

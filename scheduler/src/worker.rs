@@ -309,10 +309,9 @@ impl Local {
         tick(end);
         let took = u64::try_from(end.saturating_duration_since(start).as_nanos());
         let took = took.unwrap_or(u64::MAX / 8);
-        let stands_for = u64::from(self.pace.interval());
-        self.remote()
-            .hot
-            .record(id, took.saturating_mul(stands_for));
+        let stands_for = took.saturating_mul(u64::from(self.pace.interval()));
+        self.remote().hot.record(id, stands_for);
+        self.remote().stats.busy.add(stands_for);
         self.pace.record(took);
         again
     }

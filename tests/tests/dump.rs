@@ -505,3 +505,23 @@ fn a_signal_that_nobody_may_wait_for_is_refused() {
     let error = builder.build().unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
 }
+
+#[test]
+fn the_one_that_works_is_told_as_busy() {
+    everywhere(|runtime| {
+        runtime.block_on(async {
+            let busy = rt::spawn(async {
+                loop {
+                    rt::yield_now().await;
+                }
+            });
+            let told = |task: &TaskDump| {
+                task.id == busy.id() && task.busy.is_some_and(|busy| busy > Duration::ZERO)
+            };
+            dump_until(|dump| dump.tasks.iter().any(told)).await;
+            let workers = Handle::current().metrics().io_workers;
+            assert!(workers.iter().any(|worker| worker.busy > Duration::ZERO));
+            busy.abort();
+        });
+    });
+}
