@@ -53,9 +53,12 @@ stop() {
     fail "the server does not end"
 }
 
-timeout 60 "$bin/tour" > "$work/tour" || fail "tour failed"
+timeout 60 "$bin/tour" --record "$work/tour.json" > "$work/tour" || fail "tour failed"
 [[ $(grep -c 'nothing is left to do' "$work/tour") == 2 ]] || fail "tour did not come to its ends"
-echo "tour: both acts ended"
+for task in A B C server; do
+    grep -q "\"name\":\"$task\"" "$work/tour.json" || fail "tour did not record $task"
+done
+echo "tour: both acts ended, recorded in $(wc -l < "$work/tour.json") lines"
 
 timeout 60 "$bin/seeds" > "$work/seeds" || fail "seeds failed"
 wrong=$(grep -oP '^seed \K[0-9]+' "$work/seeds") || fail "seeds found no race"

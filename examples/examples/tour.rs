@@ -2,15 +2,18 @@
 //!
 //! ```text
 //! cargo run --release -p rt-examples --example tour
+//! cargo run --release -p rt-examples --example tour -- --record tour.json
 //! ```
 //!
 //! Coroutine A asks an HTTP server that takes a second to answer, B waits for two seconds, and C
 //! computes on the CPU pool. A runtime is an epoll set, coroutines, timers and threads: while A and
 //! B wait, no thread runs. The story is told twice, on one thread and on several; the numbers at
-//! its end say how often the process woke up and how long it computed.
+//! its end say how often the process woke up and how long it computed. `--record` writes what each
+//! thread did in the second telling, for <https://ui.perfetto.dev>.
 
 #![expect(unsafe_code, reason = "the kernel tells what the process has used")]
 
+use std::env;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
@@ -18,6 +21,8 @@ use std::thread;
 use std::time::Duration;
 
 use rt::net::{TcpListener, TcpStream};
+use rt::record::Recording;
+use rt::task;
 use rt::time::Instant;
 use rt::{Dispatcher, Runtime};
 
@@ -27,14 +32,29 @@ const PROCESS: libc::clockid_t = libc::CLOCK_PROCESS_CPUTIME_ID;
 const THREAD: libc::clockid_t = libc::CLOCK_THREAD_CPUTIME_ID;
 
 fn main() -> io::Result<()> {
+    let file = record_to()?;
     let one = Runtime::builder().current_thread().build()?;
     act(
         "One thread runs the coroutines, polls epoll and fires the timers.",
         one,
     )?;
     println!();
-    let several = Runtime::builder().io_threads(2).cpu_threads(2).build()?;
-    act("Two IO workers, two CPU workers and a reactor.", several)
+    let mut several = Runtime::builder().io_threads(2).cpu_threads(2);
+    if let Some(file) = file {
+        several = several.record(Recording::to(file));
+    }
+    let title = "Two IO workers, two CPU workers and a reactor.";
+    act(title, several.build()?)
+}
+
+/// The file after `--record`.
+fn record_to() -> io::Result<Option<String>> {
+    let mut args = env::args().skip(1);
+    match (args.next().as_deref(), args.next(), args.next()) {
+        (None, ..) => Ok(None),
+        (Some("--record"), Some(file), None) => Ok(Some(file)),
+        _ => Err(io::Error::other("usage: tour [--record FILE]")),
+    }
 }
 
 /// Tells the story on one runtime, then what it has cost.
@@ -63,9 +83,9 @@ fn act(title: &str, runtime: Runtime) -> io::Result<()> {
 async fn story(timeline: Timeline) -> io::Result<Duration> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    let server = rt::spawn(serve_one(listener, timeline));
+    let server = named("server").spawn(serve_one(listener, timeline));
 
-    let a = rt::spawn(async move {
+    let a = named("A").spawn(async move {
         timeline.tell(
             "A",
             "asks the server, and suspends until its socket is readable",
@@ -74,7 +94,7 @@ async fn story(timeline: Timeline) -> io::Result<Duration> {
         timeline.tell("A", &format!("goes on with the answer: {user}"));
         Ok::<_, io::Error>(())
     });
-    let b = rt::spawn(async move {
+    let b = named("B").spawn(async move {
         timeline.tell(
             "B",
             "delays for 2000 ms, and suspends until its timer fires",
@@ -82,7 +102,7 @@ async fn story(timeline: Timeline) -> io::Result<Duration> {
         rt::delay(Duration::from_secs(2)).await;
         timeline.tell("B", "goes on: the two seconds are over");
     });
-    let c = rt::spawn_on(Dispatcher::Cpu, async move {
+    let c = named("C").dispatcher(Dispatcher::Cpu).spawn(async move {
         timeline.tell("C", "computes");
         let before = cpu_time(THREAD)?;
         let primes = (2..400_000_u32).filter(|n| is_prime(*n)).count();
@@ -97,6 +117,10 @@ async fn story(timeline: Timeline) -> io::Result<Duration> {
     b.await?;
     timeline.tell("-", "nothing is left to do");
     Ok(computed)
+}
+
+fn named(name: &str) -> task::Builder {
+    task::Builder::new().name(name)
 }
 
 /// Answers one request, one second after it has come.

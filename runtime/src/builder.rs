@@ -17,6 +17,7 @@ use crate::handle::{Handle, Inner, IoPool};
 use crate::home::{Home, abort_in_child};
 use crate::lazy_pool::LazyPool;
 use crate::priority::{self, Granted};
+use crate::record::{Record, Recording};
 use crate::runtime::Runtime;
 use crate::signal::unix::SignalKind;
 use crate::time::Clock;
@@ -68,6 +69,7 @@ pub struct Builder {
     dump_on_signal: Option<SignalKind>,
     file_io: FileIo,
     unhandled_panic: UnhandledPanic,
+    pub(crate) record: Option<Recording>,
 }
 
 impl Builder {
@@ -95,6 +97,7 @@ impl Builder {
             dump_on_signal: None,
             file_io: FileIo::Auto,
             unhandled_panic: UnhandledPanic::default(),
+            record: None,
         }
     }
 
@@ -449,7 +452,11 @@ impl Builder {
         let granted = Granted::default();
         let (io_granted, cpu_granted) = (granted.clone(), granted.clone());
         let cpu_nice = self.cpu_nice;
-        let user = self.user_hooks(home, maker);
+        let record = self.record.clone().map(Recording::begin).transpose()?;
+        let user = Hooks {
+            recorder: record.as_ref().map(Record::recorder),
+            ..self.user_hooks(home, maker)
+        };
         let hooks = home.hooks(&user, priority::begin_blocking);
         let io_hooks = home.hooks(&user, move || io_granted.begin_io());
         let cpu_hooks = home.hooks(&user, move || cpu_granted.begin_cpu(cpu_nice));
@@ -499,6 +506,7 @@ impl Builder {
             files,
             locals: Locals::default(),
             on_signal: on_signal.transpose()?,
+            record,
             verdict: self.ends_by_panic().then(Verdict::default),
             maker,
             #[cfg(feature = "tokio-context")]

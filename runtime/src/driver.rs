@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rt_reactor::{Events, Reactor};
-use rt_scheduler::{Driver, Wait};
+use rt_scheduler::record::{self, Kind};
+use rt_scheduler::{Driver, Wait, worker_index};
 
 use crate::handle::Inner;
 use crate::quiet;
@@ -75,6 +76,10 @@ impl Driver for ReactorDriver {
     fn poll(&self, buffer: usize, wait: Wait) -> usize {
         let mut events = self.buffers[buffer].lock();
         let events = events.get_or_insert_with(|| Events::with_capacity(EVENTS));
+        let _slice = (wait != Wait::Now).then(|| {
+            let leads = worker_index().is_some();
+            record::slice(if leads { Kind::Lead } else { Kind::Watch })
+        });
         match wait {
             Wait::Now => self.wait(events, rt_reactor::Wait::Now),
             _ if self.reactor.clock().is_paused() => self.wait_paused(events),
@@ -88,7 +93,9 @@ impl Driver for ReactorDriver {
         let Some(mut events) = self.buffers[buffer].lock().take() else {
             return 0;
         };
+        let slice = record::slice(Kind::Dispatch);
         let woken = self.reactor.dispatch(&mut events);
+        drop(slice);
         *self.buffers[buffer].lock() = Some(events);
         woken
     }

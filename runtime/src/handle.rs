@@ -18,6 +18,7 @@ use crate::fs::Files;
 use crate::lazy_pool::LazyPool;
 use crate::metrics::RuntimeMetrics;
 use crate::priority::Granted;
+use crate::record::Record;
 use crate::root::Root;
 use crate::unhandled::Verdict;
 
@@ -60,6 +61,8 @@ pub(crate) struct Inner {
     pub(crate) files: Files,
     pub(crate) locals: Locals,
     pub(crate) on_signal: Option<OnSignal>,
+    /// There if what it does is recorded.
+    pub(crate) record: Option<Record>,
     /// There if an unhandled panic ends the runtime.
     pub(crate) verdict: Option<Verdict>,
     /// Which process its threads are in.
@@ -389,6 +392,9 @@ impl Handle {
     pub(crate) fn block_on_here<F: Future>(&self, future: F) -> F::Output {
         self.inner.check_process();
         let _current = self.enter();
+        if let Some(record) = &self.inner.record {
+            record.recorder().attach_thread();
+        }
         // It returns when the scopes that the future leaves behind have ended, too.
         let mut future = pin!(Some(future));
         let root = Root::new(&self.inner, rooted(future.as_mut()));

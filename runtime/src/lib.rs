@@ -54,6 +54,7 @@
 //! | run other programs | [`process`] |
 //! | wait for signals | [`signal`] |
 //! | see what all tasks do | [`Handle::dump`], [`dump`], [`Handle::metrics`] |
+//! | see what each thread does, and who wakes whom | [`record`] |
 //!
 //! # Features
 //!
@@ -115,6 +116,7 @@ pub mod process;
 mod quiet;
 #[cfg(feature = "rayon")]
 pub mod rayon;
+pub mod record;
 mod root;
 mod run_on;
 pub mod runtime;

@@ -191,5 +191,6 @@ impl Drop for Runtime {
             self.limit
         };
         inner.join(Some(limit));
+        inner.write_recording();
     }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::AcqRel, Ordering::Acquire};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
+use crate::record::{self, Kind};
 use crate::{context, coop};
 
 /// Wakes a thread. The flag keeps a wake that comes while the thread polls.
@@ -77,9 +78,11 @@ fn drive<F: Future>(mut future: std::pin::Pin<&mut F>, waker: &Arc<ThreadWaker>)
     let mut cx = Context::from_waker(&std_waker);
     loop {
         waker.woken.swap(false, AcqRel);
+        let slice = record::slice(Kind::BlockOn);
         if let Poll::Ready(output) = coop::with_budget(|| future.as_mut().poll(&mut cx)) {
             return output;
         }
+        drop(slice);
         while !waker.woken.load(Acquire) {
             thread::park();
         }

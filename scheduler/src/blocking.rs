@@ -24,6 +24,7 @@ use crate::activity::Activity;
 use crate::hooks::{self, Hooks};
 use crate::lanes::{Call, Lane, Lanes};
 use crate::primitive::sync::Arc;
+use crate::record;
 use crate::scope::{Free, Member};
 use crate::task::{self, Id, JoinHandle, Keeper, Place, Runnable, Schedule, TaskInfo, TaskState};
 
@@ -392,7 +393,9 @@ impl Shared {
                 drop(state);
                 let id = task.id();
                 // A job is ready after one poll; nothing comes back.
+                let poll = record::poll(&task);
                 let again = task.run();
+                drop(poll);
                 debug_assert!(again.is_none());
                 state = self.lock();
                 state.ended(id);

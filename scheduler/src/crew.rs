@@ -30,6 +30,7 @@ use crate::pool::{Config, Shared};
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 use crate::primitive::sync::atomic::{AtomicUsize, fence};
+use crate::record::{self, Kind};
 use crate::roster::Roster;
 use crate::stats::Counter;
 use crate::task::{Keeper, Runnable};
@@ -272,6 +273,7 @@ impl Crew {
         let _running = Running::new(self);
         self.config.hooks.start();
         while let Some(seat) = self.wait_for_call() {
+            record::instant(Kind::Spare, None, None, None);
             let seat = self.serve(seat, || self.roster.dismiss_one());
             lock(&self.spares).free.push(seat);
             self.shared.parking.discharge();
@@ -396,6 +398,7 @@ pub fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
         crew.begin_in_place(worker);
         Some(Back(Arc::clone(crew), worker.index()))
     });
+    let _slice = record::slice(Kind::InPlace);
     let Some(_back) = back else { return f() };
     context::outside_worker(f)
 }

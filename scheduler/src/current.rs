@@ -21,6 +21,7 @@ use crate::driver::Driver;
 use crate::parking::Queues;
 use crate::pool::{Config, Pool, Shared};
 use crate::primitive::sync::{Arc, Mutex};
+use crate::record::{self, Kind};
 use crate::task::{JoinHandle, Place};
 use crate::worker::Local;
 use crate::{context, coop};
@@ -313,6 +314,7 @@ impl<F: Future> Turn<'_, '_, F> {
         if !self.root.woken.swap(false, AcqRel) {
             return None;
         }
+        let _slice = record::slice(Kind::BlockOn);
         match coop::with_budget(|| self.future.as_mut().poll(&mut self.cx)) {
             Poll::Ready(output) => Some(output),
             Poll::Pending => None,

@@ -14,6 +14,7 @@ use crate::crew::Crew;
 use crate::parking::{TICK, Watch};
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
+use crate::record::{self, Kind};
 use crate::task::{Id, contain_all};
 
 /// How long the guard naps while all workers seem to be stuck.
@@ -201,6 +202,10 @@ fn tell(crew: &Crew, worker: usize, elapsed: Duration) {
         return;
     }
     remote.stats.stalls.add(1);
+    if let (Some(_), Some((id, place))) = (&crew.config.hooks.recorder, remote.running()) {
+        let worker = format!("{}-{worker}", crew.config.kind);
+        record::instant(Kind::Stall, Some(id), Some(place), Some(&worker));
+    }
     if let (Some(on_stall), Some((id, location))) = (&crew.config.on_stall, remote.running()) {
         let stall = Stall {
             id,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::record::{self, Recorder};
 use crate::task::contain_all;
 
 /// A function that a thread calls at one point of its life.
@@ -21,15 +22,19 @@ pub struct Hooks {
     pub on_thread_unpark: Option<Hook>,
     /// A task's own code has panicked, and no handle tells of it.
     pub on_unhandled_panic: Option<Hook>,
+    /// What the threads do is written down here.
+    pub recorder: Option<Arc<Recorder>>,
 }
 
 impl Hooks {
     pub(crate) fn start(&self) {
+        record::attach(self.recorder.as_ref());
         call(self.on_thread_start.as_ref());
     }
 
     pub(crate) fn stop(&self) {
         call(self.on_thread_stop.as_ref());
+        record::detach();
     }
 
     pub(crate) fn park(&self) {
@@ -55,6 +60,7 @@ impl fmt::Debug for Hooks {
             .field("on_thread_park", &self.on_thread_park.is_some())
             .field("on_thread_unpark", &self.on_thread_unpark.is_some())
             .field("on_unhandled_panic", &self.on_unhandled_panic.is_some())
+            .field("recorder", &self.recorder)
             .finish()
     }
 }

@@ -9,7 +9,7 @@
 //! `gate.rs` and `parking.rs` (how they sleep, and who watches for IO), `worker.rs` (where the next
 //! task comes from), `pool.rs` (queues, and shutdown), `crew.rs` and `guard.rs` (threads, spares, and
 //! who watches them), `turns.rs` and `view.rs` (limited views of a pool), `current.rs` (the flavour
-//! without threads), `lanes.rs` and `blocking.rs` (threads for calls that block), `scope.rs` (tasks that
+//! without threads), `lanes.rs` and `blocking.rs` (threads for calls that block), `record.rs` (what each thread did), `scope.rs` (tasks that
 //! end together), `local.rs` (tasks that stay on one thread).
 
 #![cfg_attr(
@@ -52,6 +52,7 @@ mod parking;
 #[cfg(not(loom))]
 mod pool;
 mod primitive;
+pub mod record;
 #[cfg(not(loom))]
 mod rng;
 mod roster;

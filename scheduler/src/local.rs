@@ -28,6 +28,7 @@ use std::thread::{self, ThreadId};
 use crate::coop;
 use crate::pool::listing::Listing;
 use crate::primitive::sync::{Arc, Mutex, MutexGuard};
+use crate::record;
 use crate::scope::Free;
 use crate::task::{self, Id, JoinHandle, Keeper, Place, Runnable, Schedule, TaskInfo, contain_all};
 
@@ -162,7 +163,10 @@ impl LocalTasks {
             let Some(task) = self.next() else {
                 return self.wait(cx);
             };
-            if let Some(again) = coop::with_budget(|| task.run()) {
+            let poll = record::poll(&task);
+            let again = coop::with_budget(|| task.run());
+            drop(poll);
+            if let Some(again) = again {
                 Arc::clone(&self.shared).schedule(again);
             }
         }

@@ -32,6 +32,7 @@ use crate::parking::Parking;
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{Relaxed, SeqCst};
 use crate::primitive::sync::atomic::{AtomicBool, fence};
+use crate::record;
 use crate::rng::Rng;
 use crate::scope::{Free, Member};
 use crate::stats::WorkerMetrics;
@@ -223,6 +224,7 @@ impl Shared {
     /// Queues a task that a thread spawns which is no worker of this pool.
     #[inline]
     fn inject_new(&self, task: Runnable) {
+        record::wake(task.id());
         self.injector.push(task);
         self.parking.notify();
         // `notify` has fenced: the workers that wind up see the task, or it is seen here that they
@@ -342,7 +344,8 @@ impl Pool {
     /// The worker of a pool without threads.
     pub(crate) fn lone_worker(&self, seat: Seat) -> Local {
         let home = Arc::clone(&self.crew.home);
-        let Config { seed, shuffle, .. } = self.crew.config;
+        let config = &self.crew.config;
+        let &Config { seed, shuffle, .. } = config;
         let worker = Local::new(
             Arc::clone(&self.shared),
             None,
@@ -351,6 +354,13 @@ impl Pool {
             seat.queues,
             seed,
         );
+        let worker = match &config.hooks.recorder {
+            None => worker,
+            Some(recorder) => {
+                let name = format!("{}-{}-{}", config.name, config.kind, worker.index());
+                worker.recorded(recorder.track(name))
+            }
+        };
         if shuffle {
             worker.shuffled(seed)
         } else {

@@ -27,7 +27,6 @@ mod contain;
 #[cfg(not(loom))]
 mod current;
 mod hold;
-#[cfg(not(loom))]
 mod id;
 #[cfg(not(loom))]
 mod join;
@@ -50,6 +49,7 @@ mod waker;
 #[cfg(not(loom))]
 mod runnable;
 
+pub use id::Id;
 pub use state::TaskState;
 #[cfg(all(test, loom))]
 pub(crate) use state::{Held, Start, State};
@@ -67,7 +67,6 @@ pub(crate) use {
 #[cfg(not(loom))]
 pub use {
     current::{id, try_id, try_name},
-    id::Id,
     join::{AbortHandle, JoinError, JoinHandle},
     listing::TaskInfo,
     place::{Name, Named, Place},

@@ -42,6 +42,7 @@ use crate::parking::Queues;
 use crate::pool::{Remote, Shared};
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed};
+use crate::record::{self, Kind, Track};
 use crate::rng::Rng;
 use crate::task::{Keeper, Runnable, Shard, tick, trim_shelf};
 
@@ -97,6 +98,8 @@ pub(crate) struct Local {
     choices: Rng,
     /// Where the order of tasks comes from, if it is a random one.
     order: Option<Rng>,
+    /// Where it is written down what this worker does, if it is.
+    track: Option<Arc<Track>>,
 }
 
 impl Local {
@@ -128,6 +131,7 @@ impl Local {
             rng,
             choices,
             order: None,
+            track: record::current(),
         }
     }
 
@@ -168,6 +172,19 @@ impl Local {
         }
     }
 
+    /// The same worker, recorded wherever it runs.
+    pub(crate) fn recorded(self, track: Arc<Track>) -> Self {
+        Local {
+            track: Some(track),
+            ..self
+        }
+    }
+
+    /// Where it is written down what this worker does.
+    pub(crate) fn track(&self) -> Option<&Arc<Track>> {
+        self.track.as_ref()
+    }
+
     /// The generator for the choices of what is polled here.
     #[inline]
     pub(crate) fn choices(&self) -> &Rng {
@@ -192,6 +209,9 @@ impl Local {
     /// Queues a task that this thread spawned or woke.
     #[inline]
     pub(crate) fn push(&self, task: Runnable) {
+        if let Some(track) = &self.track {
+            track.wake(task.id());
+        }
         match self.dispatch.get() {
             Dispatch::No if self.order.is_some() => self.queue().push(task),
             Dispatch::No => {
@@ -251,10 +271,9 @@ impl Local {
         loop {
             remote.stats.polls.add(1);
             remote.runs(&task);
-            let again = if self.pace.samples() {
-                self.run_timed(task)
-            } else {
-                coop::with_budget(|| task.run())
+            let again = match &self.track {
+                None => self.run_once(task),
+                Some(track) => self.run_recorded(track, task),
             };
             remote.rests();
             let yielding = self.yielding.replace(false);
@@ -270,6 +289,25 @@ impl Local {
             }
             task = again;
         }
+    }
+
+    #[inline]
+    fn run_once(&self, task: Runnable) -> Option<Runnable> {
+        if self.pace.samples() {
+            self.run_timed(task)
+        } else {
+            coop::with_budget(|| task.run())
+        }
+    }
+
+    /// Runs a task and writes that down.
+    #[cold]
+    #[inline(never)]
+    fn run_recorded(&self, track: &Track, task: Runnable) -> Option<Runnable> {
+        let poll = track.poll(&task);
+        let again = self.run_once(task);
+        track.end(poll);
+        again
     }
 
     /// Whether a task that yields would be the next to run anyway. Counts that as a turn.
@@ -387,6 +425,7 @@ impl Local {
 
     /// Polls for IO without blocking. Returns whether a task became runnable.
     fn harvest(&self, to: Dispatch) -> bool {
+        let _harvest = self.track.as_ref().map(|track| track.slice(Kind::Harvest));
         self.since_harvest.set(0);
         self.dispatch.set(to);
         let woken = self.shared.parking.harvest(self.index);
@@ -447,6 +486,9 @@ impl Local {
         let task = self.shared.steal(self.index, self.queue(), &self.rng);
         if task.is_some() {
             self.remote().stats.steals.add(1);
+            if let Some(track) = &self.track {
+                track.instant(Kind::Steal);
+            }
         }
         task
     }
@@ -461,6 +503,7 @@ impl Local {
         hooks.park();
         trim_shelf();
         self.remote().stats.parks.add(1);
+        let park = self.track.as_ref().map(|track| track.slice(Kind::Park));
         self.dispatch.set(Dispatch::Local);
         let searching = self
             .shared
@@ -468,6 +511,7 @@ impl Local {
             .park(self.index, self.searching.get(), queues);
         self.dispatch.set(Dispatch::No);
         tick(Instant::now());
+        drop(park);
         self.searching.set(searching);
         hooks.unpark();
     }

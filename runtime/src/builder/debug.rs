@@ -25,6 +25,7 @@ impl fmt::Debug for Builder {
             .field("stall_threshold", &self.stall_threshold)
             .field("on_stall", &self.on_stall)
             .field("dump_on_signal", &self.dump_on_signal)
+            .field("record", &self.record)
             .field("file_io", &self.file_io)
             .field("unhandled_panic", &self.unhandled_panic)
             .finish_non_exhaustive()

@@ -15,6 +15,7 @@ use super::listing::Found;
 use super::owner::Home;
 use super::{Id, JoinHandle, Place};
 use crate::primitive::sync::Arc;
+use crate::record;
 use crate::scope::{self, Member};
 use crate::slot::Item;
 
@@ -99,6 +100,7 @@ impl Runnable {
     /// Puts the task into its pool's queues.
     pub(crate) fn schedule(self) {
         if let Some(task) = crate::context::push_local(self) {
+            record::wake(task.id());
             // Once it is pushed, another thread may end and free it: the pool must live on its own.
             let pool = Arc::clone(task.home().pool());
             pool.schedule(task);

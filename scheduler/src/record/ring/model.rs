@@ -1,0 +1,35 @@
+//! Every interleaving of a ring's writer and a reader.
+
+use loom::sync::Arc;
+use loom::thread;
+
+use super::{Kind, Ring};
+use crate::primitive::check;
+use crate::task::Id;
+
+/// The writer overwrites what is read just now: the reader gets whole events only.
+#[test]
+fn a_reader_sees_whole_events() {
+    check(2, || {
+        let ring = Arc::new(Ring::new(1));
+        let write = |ring: &Ring, event| {
+            ring.note(Kind::Wake, event, Id::from_number(event), None, None);
+        };
+        write(&ring, 1);
+        write(&ring, 2);
+        let writer = {
+            let ring = Arc::clone(&ring);
+            thread::spawn(move || {
+                write(&ring, 3);
+                write(&ring, 4);
+            })
+        };
+        let events = ring.read();
+        for event in &events {
+            assert_eq!(Id::from_number(event.at), event.id);
+            assert!(event.at >= 2, "1 can be overwritten at any moment");
+        }
+        writer.join().unwrap();
+        assert_eq!(ring.read().len(), 1);
+    });
+}
