@@ -27,7 +27,7 @@ mod model;
 mod tests;
 
 /// Slots that are allocated at a time.
-const CHUNK: usize = if cfg!(loom) { 2 } else { 256 };
+const CHUNK: usize = 256;
 
 /// The bytes of a name that a slot keeps.
 const NAME: usize = 31;
@@ -102,28 +102,36 @@ impl Slot {
 pub(super) struct Ring {
     /// How many events there have been.
     head: AtomicU64,
+    /// Slots that are allocated at a time, a power of two.
+    chunk: usize,
     chunks: Box<[OnceLock<Box<[Slot]>>]>,
 }
 
 impl Ring {
     /// For at least `events` events, rounded up to a power of two.
     pub(super) fn new(events: usize) -> Self {
-        let chunks = events.div_ceil(CHUNK).max(1).next_power_of_two();
+        Ring::in_chunks(events, CHUNK)
+    }
+
+    fn in_chunks(events: usize, chunk: usize) -> Self {
+        debug_assert!(chunk.is_power_of_two());
+        let chunks = events.div_ceil(chunk).max(1).next_power_of_two();
         Ring {
             head: AtomicU64::new(0),
+            chunk,
             chunks: (0..chunks).map(|_| OnceLock::new()).collect(),
         }
     }
 
     fn capacity(&self) -> u64 {
-        (self.chunks.len() * CHUNK) as u64
+        (self.chunks.len() * self.chunk) as u64
     }
 
     fn slot(&self, index: u64) -> &Slot {
         let at = (index & (self.capacity() - 1)) as usize;
-        let chunk =
-            self.chunks[at / CHUNK].get_or_init(|| (0..CHUNK).map(|_| Slot::new()).collect());
-        &chunk[at % CHUNK]
+        let chunk = self.chunks[at >> self.chunk.trailing_zeros()]
+            .get_or_init(|| (0..self.chunk).map(|_| Slot::new()).collect());
+        &chunk[at & (self.chunk - 1)]
     }
 
     /// Writes an event down; one that lasts goes on until [`end`](Ring::end). For the writer alone.

@@ -11,7 +11,7 @@ use crate::task::Id;
 #[test]
 fn a_reader_sees_whole_events() {
     check(2, || {
-        let ring = Arc::new(Ring::new(1));
+        let ring = Arc::new(Ring::in_chunks(1, 2));
         let write = |ring: &Ring, event| {
             ring.note(Kind::Wake, event, Id::from_number(event), None, None);
         };
