@@ -49,7 +49,8 @@ mod waker;
 #[cfg(not(loom))]
 mod runnable;
 
-pub use id::Id;
+#[cfg(loom)]
+pub(crate) use id::Id;
 pub use state::TaskState;
 #[cfg(all(test, loom))]
 pub(crate) use state::{Held, Start, State};
@@ -67,6 +68,7 @@ pub(crate) use {
 #[cfg(not(loom))]
 pub use {
     current::{id, try_id, try_name},
+    id::Id,
     join::{AbortHandle, JoinError, JoinHandle},
     listing::TaskInfo,
     place::{Name, Named, Place},
