@@ -1,9 +1,9 @@
 //! The recorder: what each thread of a runtime did, and when.
 //!
-//! A thread that is recorded has a [`Track`], a ring that it alone writes to, so nothing on the way
+//! A thread that is recorded has a track, a ring that it alone writes to, so nothing on the way
 //! of a task takes a lock or meets another thread. A worker keeps its track beside its queues; any
 //! other thread finds its own in a thread-local cell. While nothing in the process is recorded, a
-//! worker pays one branch a poll and a push, and other threads one on [`ON`].
+//! worker pays one branch a poll and a push, and other threads one on a flag of the process.
 
 #[cfg(not(loom))]
 mod clock;
