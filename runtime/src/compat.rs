@@ -28,11 +28,18 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use parking_lot::Mutex;
+use rt_reactor::Process;
 use tokio::runtime::{self, EnterGuard};
 use tokio::task::JoinHandle;
 
 /// The helper's handle. One helper serves all runtimes of the process, and stays.
-static HELPER: OnceLock<runtime::Handle> = OnceLock::new();
+static HELPER: OnceLock<Helper> = OnceLock::new();
+
+struct Helper {
+    tokio: runtime::Handle,
+    /// Where its thread is: a forked child has the handle, but nobody who runs anything.
+    maker: Process,
+}
 
 /// Held while the helper is started, so that there is one.
 static STARTING: Mutex<()> = Mutex::new(());
@@ -45,23 +52,26 @@ thread_local! {
 /// Starts the helper, unless it runs.
 pub(crate) fn start() -> io::Result<()> {
     let _one = STARTING.lock();
-    if HELPER.get().is_some() {
-        return Ok(());
+    if let Some(helper) = HELPER.get() {
+        return Ok(helper.maker.check()?);
     }
     let tokio = runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let handle = tokio.handle().clone();
+    let helper = Helper {
+        tokio: tokio.handle().clone(),
+        maker: Process::current(),
+    };
     thread::Builder::new()
         .name("rt-tokio".to_owned())
         .spawn(move || tokio.block_on(std::future::pending::<()>()))?;
-    HELPER.get_or_init(|| handle);
+    HELPER.get_or_init(|| helper);
     Ok(())
 }
 
 /// Enters tokio's context for as long as the guard lives.
 pub(crate) fn enter() -> Option<EnterGuard<'static>> {
-    HELPER.get().map(runtime::Handle::enter)
+    HELPER.get().map(|helper| helper.tokio.enter())
 }
 
 /// Enters tokio's context until [`leave_thread`].
@@ -81,7 +91,7 @@ pub(crate) fn leave_thread() {
 /// # Panics
 ///
 /// If no runtime of this process was built with
-/// [`tokio_context`](crate::runtime::Builder::tokio_context). A panic of the future resumes where this
+/// [`tokio_context`](crate::runtime::Builder::tokio_context), and in a forked child. A panic of the future resumes where this
 /// one is awaited.
 ///
 /// # Cancel safety
@@ -108,7 +118,10 @@ where
     let helper = HELPER
         .get()
         .expect("no runtime was built with `Builder::tokio_context(true)`");
-    Tokio(helper.spawn(future))
+    if let Err(error) = helper.maker.check() {
+        panic!("{error}");
+    }
+    Tokio(helper.tokio.spawn(future))
 }
 
 /// Future of [`tokio()`].
