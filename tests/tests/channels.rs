@@ -367,8 +367,9 @@ fn the_order_of_those_who_wait_is_kept() {
                     let mut send = Box::pin(async move { tx.send(number).await.unwrap() });
                     if poll_once(&mut send).await.is_pending() {
                         rt::spawn(poll_fn(move |cx| {
+                            let polled = send.as_mut().poll(cx);
                             polls.fetch_add(1, SeqCst);
-                            send.as_mut().poll(cx)
+                            polled
                         }));
                     }
                 }
