@@ -56,7 +56,7 @@ fn the_end_of_a_child_is_told() {
             let mut child = patient();
             assert!(child.id().is_some_and(is_alive));
             assert!(child.try_wait().unwrap().is_none());
-            assert!(poll_once(&mut Box::pin(child.wait())).await.is_pending());
+            drop(poll_once(&mut Box::pin(child.wait())).await);
             // The input was closed by that wait, given up though it was.
             assert!(child.wait().await.unwrap().success());
             assert!(child.wait().await.unwrap().success(), "asked again");
@@ -96,7 +96,8 @@ fn what_cannot_be_started_is_an_error_and_leaves_nothing() {
                 let refused = Command::new("/proc").status().await.unwrap_err();
                 assert_eq!(refused.kind(), ErrorKind::PermissionDenied);
             });
-            assert_eq!((fds(), children()), (before, 0));
+            // A thread of the runtime that is only starting may have a file open for a moment.
+            runtime.block_on(until_yielding(|| fds() <= before && children() == 0));
         });
     });
 }
@@ -224,7 +225,8 @@ fn no_zombie_is_left_whatever_is_dropped() {
                 for _ in 0..20 {
                     drop(Command::new("true").spawn().unwrap());
                     let mut child = patient();
-                    assert!(poll_once(&mut Box::pin(child.wait())).await.is_pending());
+                    // It closes the child's input, so that it may have ended by now.
+                    drop(poll_once(&mut Box::pin(child.wait())).await);
                     drop(child);
                     let mut child = patient();
                     left.push(child.stdin.take());
