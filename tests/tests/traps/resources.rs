@@ -169,9 +169,9 @@ fn a_million_tasks_at_once_leave_no_memory_behind() {
             memory()
         };
         let before = burst(1000);
-        let after = burst(TASKS);
-        let grown = after.saturating_sub(before);
-        // A tenth of what the tasks alone have taken.
-        assert!(grown < TASKS * 12, "{grown} bytes more");
+        burst(TASKS);
+        // A tenth of what the tasks alone have taken. A queue's old room is given back when no worker
+        // can still look at it, which the next tasks bring about.
+        until(|| burst(1000).saturating_sub(before) < TASKS * 12);
     });
 }
