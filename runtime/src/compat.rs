@@ -8,11 +8,10 @@
 //!
 //! # What it costs
 //!
-//! Nothing, until such a library is used: the helper thread sleeps. A socket of tokio's is watched by the
-//! helper, so that each time a task of ours waits for it, two threads are involved: in a ping-pong of 64
-//! bytes over loopback that was 2.5 more context switches and 6 µs more a round trip. A future that
-//! talks much is better moved to the helper as a whole, with [`tokio()`]: there it costs what it costs
-//! on tokio. What tokio spawns runs on that one thread.
+//! Little, until such a library is used: the helper thread sleeps. A socket of tokio's is watched by the
+//! helper, so that each time a task of ours waits for it, two threads are involved, and the wake-up
+//! goes from one to the other. A future that talks much is better moved to the helper as a whole, with
+//! [`tokio()`]: there it costs what it costs on tokio. What tokio spawns runs on that one thread.
 //!
 //! `tokio::task::spawn_local` still panics, and tokio's paused clock and its budget mean nothing to tasks
 //! of this runtime.
