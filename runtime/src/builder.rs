@@ -23,6 +23,7 @@ use crate::signal::unix::SignalKind;
 use crate::time::Clock;
 use crate::unhandled::{UnhandledPanic, Verdict};
 
+mod check;
 mod debug;
 
 /// Polls between two looks at tasks from other threads, where time must not decide it.
@@ -70,6 +71,8 @@ pub struct Builder {
     file_io: FileIo,
     unhandled_panic: UnhandledPanic,
     pub(crate) record: Option<Recording>,
+    #[cfg(feature = "inspect")]
+    pub(crate) inspect: Option<std::path::PathBuf>,
 }
 
 impl Builder {
@@ -98,6 +101,8 @@ impl Builder {
             file_io: FileIo::Auto,
             unhandled_panic: UnhandledPanic::default(),
             record: None,
+            #[cfg(feature = "inspect")]
+            inspect: None,
         }
     }
 
@@ -404,43 +409,6 @@ impl Builder {
         Ok(Runtime::new_from(handle))
     }
 
-    fn check(&self) -> io::Result<()> {
-        let not_zero = [
-            ("io_threads", self.io_threads.unwrap_or(1)),
-            ("cpu_threads", self.cpu_threads.unwrap_or(1)),
-            ("max_blocking_threads", self.max_blocking_threads),
-            ("event_interval", self.event_interval as usize),
-            (
-                "global_queue_interval",
-                self.global_queue_interval.unwrap_or(1) as usize,
-            ),
-        ];
-        for (name, value) in not_zero {
-            if value == 0 {
-                return Err(invalid(format!("`{name}` must be at least 1")));
-            }
-        }
-        if self.start_paused && !self.current_thread {
-            return Err(invalid(
-                "`start_paused` needs `current_thread`: time can stand still only where one thread \
-                 runs all tasks"
-                    .to_owned(),
-            ));
-        }
-        if self
-            .cpu_nice
-            .is_some_and(|nice| !(-20..=19).contains(&nice))
-        {
-            return Err(invalid("`cpu_nice` must be from -20 to 19".to_owned()));
-        }
-        if self.thread_name.contains('\0') {
-            return Err(invalid(
-                "`thread_name` must not contain a NUL byte".to_owned(),
-            ));
-        }
-        Ok(())
-    }
-
     fn build_inner(&self, home: &Home) -> io::Result<Arc<Inner>> {
         let cpus = cpus::usable();
         let workers = if self.current_thread {
@@ -472,6 +440,10 @@ impl Builder {
             on_stall: Some(crate::stalls::reported(io.on_stall)),
             ..io
         };
+        #[cfg(feature = "inspect")]
+        let inspect = self.inspect.as_ref().map(|path| {
+            crate::inspect::Inspect::start(path, &self.thread_name, Arc::clone(&home.0))
+        });
         let dump = |kind| OnSignal::start(kind, &self.thread_name, Arc::clone(&home.0));
         let on_signal = self.dump_on_signal.map(dump);
         // A wheel a worker and one for other threads; a buffer a place and one for the reactor.
@@ -506,6 +478,8 @@ impl Builder {
             files,
             locals: Locals::default(),
             on_signal: on_signal.transpose()?,
+            #[cfg(feature = "inspect")]
+            inspect: inspect.transpose()?,
             record,
             verdict: self.ends_by_panic().then(Verdict::default),
             maker,
@@ -586,8 +560,4 @@ impl Builder {
             ..Config::new(&self.thread_name, kind, workers)
         }
     }
-}
-
-fn invalid(message: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, message)
 }

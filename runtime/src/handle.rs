@@ -61,6 +61,8 @@ pub(crate) struct Inner {
     pub(crate) files: Files,
     pub(crate) locals: Locals,
     pub(crate) on_signal: Option<OnSignal>,
+    #[cfg(feature = "inspect")]
+    pub(crate) inspect: Option<crate::inspect::Inspect>,
     /// There if what it does is recorded.
     pub(crate) record: Option<Record>,
     /// There if an unhandled panic ends the runtime.

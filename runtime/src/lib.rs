@@ -55,6 +55,7 @@
 //! | wait for signals | [`signal`] |
 //! | see what all tasks do | [`Handle::dump`], [`dump`], [`Handle::metrics`] |
 //! | see what each thread does, and who wakes whom | [`record`] |
+//! | watch it from outside, as `top` does | `inspect` |
 //!
 //! # Features
 //!
@@ -65,6 +66,7 @@
 //! | `sync` | yes | [`sync`], which is `tokio::sync`; no runtime of tokio |
 //! | `futures-io` | yes | `futures_io::{AsyncRead, AsyncWrite}` on the I/O types and on references to them |
 //! | `serde` | no | `serde::Serialize` for [`RuntimeMetrics`] and [`Dump`] |
+//! | `inspect` | no | `Builder::inspect` and `rt::inspect`: a socket that tells `rtop`, or a script, what the runtime does |
 //! | `tracing` | no | a warning, target `rt::stall`, for the first stall from each place: task id, place, how long so far, worker, pool |
 //! | `tokio-context` | no | `Builder::tokio_context` and `rt::compat`: a helper thread with a tokio runtime, for libraries that insist on one |
 //! | `rayon` | no | `rt::rayon`: a rayon pool of the CPU pool's size and priority, whose jobs can be awaited |
@@ -105,6 +107,8 @@ mod handle;
 mod home;
 #[cfg(feature = "hyper")]
 pub mod hyper;
+#[cfg(feature = "inspect")]
+pub mod inspect;
 pub mod io;
 mod lazy_pool;
 #[doc(hidden)]

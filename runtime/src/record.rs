@@ -65,6 +65,11 @@ use crate::handle::{Handle, Inner};
 mod chrome;
 mod flows;
 
+pub(crate) use chrome::write;
+
+/// What those are told who ask for a recording that there is not.
+pub(crate) const NOT_RECORDED: &str = "this runtime is not recorded; `Builder::record` does that";
+
 /// How many events a thread keeps, unless told otherwise: 4 MiB of them.
 const EVENTS: usize = 1 << 16;
 
@@ -149,9 +154,15 @@ impl Record {
         Arc::clone(&self.recorder)
     }
 
+    /// How much of the last `time` is to be told.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn limit(&self, time: Duration) -> Duration {
+        time.min(self.last)
+    }
+
     fn write(&self, file: &File) -> io::Result<()> {
         let mut file = BufWriter::new(file);
-        chrome::write(&mut file, &self.recorder, self.last)?;
+        write(&mut file, &self.recorder, self.last)?;
         file.flush()
     }
 }
@@ -213,10 +224,7 @@ impl Handle {
     /// ```
     pub fn record_to(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let Some(record) = &self.inner.record else {
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "this runtime is not recorded; `Builder::record` does that",
-            ));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, NOT_RECORDED));
         };
         let path = path.as_ref();
         let write = || record.write(&File::create(path)?);

@@ -192,5 +192,10 @@ impl Drop for Runtime {
         };
         inner.join(Some(limit));
         inner.write_recording();
+        // Last of all: what keeps a runtime from its end may be worth a look.
+        #[cfg(feature = "inspect")]
+        if let Some(inspect) = &inner.inspect {
+            inspect.close();
+        }
     }
 }

@@ -6,8 +6,10 @@ use super::Builder;
 
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder")
-            .field("current_thread", &self.current_thread)
+        let mut f = f.debug_struct("Builder");
+        #[cfg(feature = "inspect")]
+        f.field("inspect", &self.inspect);
+        f.field("current_thread", &self.current_thread)
             .field("io_threads", &self.io_threads)
             .field("cpu_threads", &self.cpu_threads)
             .field("max_blocking_threads", &self.max_blocking_threads)

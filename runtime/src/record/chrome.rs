@@ -9,7 +9,7 @@ use rt_scheduler::record::{Event, Kind, Recorder};
 use super::flows::{self, Flow};
 
 /// Writes what `recorder` holds of the last `time`.
-pub(super) fn write(out: &mut impl Write, recorder: &Recorder, last: Duration) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, recorder: &Recorder, last: Duration) -> io::Result<()> {
     let (mut threads, now) = recorder.threads();
     let last = u64::try_from(last.as_nanos()).unwrap_or(u64::MAX);
     let since = now.saturating_sub(last);
