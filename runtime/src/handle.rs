@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::pin::pin;
 use std::sync::Arc;
@@ -322,7 +323,8 @@ impl Handle {
     ///
     /// # Panics
     ///
-    /// If the operating system refuses a thread while there is none to run the job.
+    /// If the operating system refuses a thread while there is none to run the job. If there are others, the
+    /// job waits for one of them, or until one can be started for a later call.
     ///
     /// # Examples
     ///
@@ -353,18 +355,24 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.spawn_lane(Lane::User, job, place)
+        self.inner.check_process();
+        self.inner.blocking.spawn(Lane::User, job, place)
     }
 
-    /// Runs a closure that may block in one of the lanes of the blocking threads.
+    /// Runs one of the runtime's own blocking calls in its lane.
     #[track_caller]
-    pub(crate) fn spawn_lane<F, T>(&self, lane: Lane, job: F, place: impl Place) -> JoinHandle<T>
+    pub(crate) fn try_spawn_lane<F, T>(
+        &self,
+        lane: Lane,
+        job: F,
+        place: impl Place,
+    ) -> io::Result<JoinHandle<T>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         self.inner.check_process();
-        self.inner.blocking.spawn(lane, job, place)
+        self.inner.blocking.try_spawn(lane, job, place)
     }
 
     /// Runs a future on this thread, inside this runtime, until it ends.

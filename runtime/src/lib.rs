@@ -138,7 +138,7 @@ pub mod time;
 mod unhandled;
 
 pub(crate) use rt_scheduler::Lane;
-pub(crate) use spawn::spawn_lane;
+pub(crate) use spawn::try_spawn_lane;
 
 pub use dispatcher::{Dispatcher, Limited};
 pub use dump::Dump;

@@ -1,6 +1,7 @@
 //! Spawning into the current runtime.
 
 use std::future::Future;
+use std::io;
 use std::panic::Location;
 
 use rt_scheduler::{JoinHandle, Lane};
@@ -89,7 +90,7 @@ where
 ///
 /// # Panics
 ///
-/// Outside a runtime, and if the operating system refuses the first blocking thread.
+/// Outside a runtime, and if the operating system refuses a thread while there is none to run the job.
 ///
 /// # Examples
 ///
@@ -118,13 +119,13 @@ where
 
 /// Runs one of the runtime's own blocking calls in its lane, in the current runtime.
 #[track_caller]
-pub(crate) fn spawn_lane<F, T>(lane: Lane, job: F) -> JoinHandle<T>
+pub(crate) fn try_spawn_lane<F, T>(lane: Lane, job: F) -> io::Result<JoinHandle<T>>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
     let location = Location::caller();
-    context::with(|handle| handle.spawn_lane(lane, job, location))
+    context::with(|handle| handle.try_spawn_lane(lane, job, location))
 }
 
 /// Runs a closure that may block, on this thread.

@@ -175,9 +175,28 @@ impl Blocking {
     /// Runs `job` on one of the threads. Once closed, the job is dropped and the handle is already
     /// cancelled.
     ///
+    /// # Errors
+    ///
+    /// The operating system's, when it refuses a thread while there is none to run the job.
+    pub fn try_spawn<F, T>(
+        &self,
+        lane: Lane,
+        job: F,
+        place: impl Place,
+    ) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.try_spawn_as(Free, lane, job, place)
+    }
+
+    /// As [`try_spawn`](Blocking::try_spawn), for whoever expects a thread.
+    ///
     /// # Panics
     ///
     /// If the operating system refuses a thread while there is none to run the job.
+    #[track_caller]
     pub fn spawn<F, T>(&self, lane: Lane, job: F, place: impl Place) -> JoinHandle<T>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -191,6 +210,7 @@ impl Blocking {
     /// # Panics
     ///
     /// As [`spawn`](Blocking::spawn).
+    #[track_caller]
     pub fn spawn_as<M, F, T>(
         &self,
         member: M,
@@ -203,15 +223,33 @@ impl Blocking {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        match self.try_spawn_as(member, lane, job, place) {
+            Ok(handle) => handle,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn try_spawn_as<M, F, T>(
+        &self,
+        member: M,
+        lane: Lane,
+        job: F,
+        place: impl Place,
+    ) -> io::Result<JoinHandle<M::Value>>
+    where
+        M: Member<T>,
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
         let home = &self.homes[lane as usize];
         let (handle, task) = task::spawn(member, Job(Some(job)), home, place);
         home.count_spawn_outside();
         if task.admit::<T, M>() {
-            self.shared.push(lane, task);
+            self.shared.push(lane, task)?;
         } else {
             task.cancel();
         }
-        handle
+        Ok(handle)
     }
 
     /// Refuses new jobs, cancels the queued ones, and lets the threads end. Does not wait.
@@ -341,24 +379,35 @@ impl Shared {
     }
 
     /// Queues a job and finds it a thread.
-    fn push(self: &Arc<Self>, lane: Lane, task: Runnable) {
+    fn push(self: &Arc<Self>, lane: Lane, task: Runnable) -> io::Result<()> {
         let since = Instant::now();
         let mut state = self.lock();
-        match state.lanes.push(lane, Entry { task, since }) {
-            Ok(call) => {
-                if let Err(error) = self.call(&mut state, call)
-                    && let Some(job) = state.lanes.not_started()
-                {
-                    drop(state);
-                    job.task.cancel();
-                    panic!(
-                        "no thread for a blocking call: the operating system refused to start one: {error}"
-                    );
-                }
-            }
+        let call = match state.lanes.push(lane, Entry { task, since }) {
+            Ok(call) => call,
             Err(refused) => {
                 drop(state);
                 refused.task.cancel();
+                return Ok(());
+            }
+        };
+        if let Err(error) = self.call_all(&mut state, call)
+            && let Some(job) = state.lanes.not_started()
+        {
+            drop(state);
+            job.task.cancel();
+            return Err(no_thread(&error));
+        }
+        Ok(())
+    }
+
+    /// Gets a thread on its way, and those that the system has refused before.
+    fn call_all(self: &Arc<Self>, state: &mut State, first: Call) -> io::Result<()> {
+        let mut call = first;
+        loop {
+            self.call(state, call)?;
+            call = state.lanes.catch_up();
+            if call == Call::Nobody {
+                return Ok(());
             }
         }
     }
@@ -400,7 +449,7 @@ impl Shared {
                 state = self.lock();
                 state.ended(id);
                 let call = state.lanes.done(lane);
-                if self.call(&mut state, call).is_err() {
+                if self.call_all(&mut state, call).is_err() {
                     // This thread will come to the job.
                     let job = state.lanes.not_started();
                     debug_assert!(job.is_none());
@@ -459,6 +508,14 @@ impl Shared {
     }
 }
 
+/// Says what the thread was for.
+fn no_thread(error: &io::Error) -> io::Error {
+    let message = format!(
+        "no thread for a blocking call: the operating system refused to start one: {error}"
+    );
+    io::Error::new(error.kind(), message)
+}
+
 /// So many aborted jobs may stay in a queue.
 const WEED_FROM: usize = 64;
 
@@ -470,7 +527,8 @@ struct Queue {
 
 impl Schedule for Queue {
     fn schedule(self: Arc<Self>, task: Runnable) {
-        self.shared.push(self.lane, task);
+        // Without a thread the job has been cancelled, and its handle says so.
+        let _ = self.shared.push(self.lane, task);
     }
 
     fn cancels_in_place(&self) -> bool {

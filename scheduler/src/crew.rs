@@ -241,7 +241,6 @@ impl Crew {
         // Counted before it can be dismissed, or found missing by the guard.
         self.roster.call();
         self.shared.parking.enlist();
-        self.spares_called.add(1);
         if spares.waiting >= spares.called.len() {
             self.called.notify_one();
             return true;
@@ -289,6 +288,8 @@ impl Crew {
             // A seat that was called keeps its thread, also while the pool closes: it was counted.
             if let Some(seat) = spares.called.pop() {
                 spares.waiting -= 1;
+                // Here, under the lock: one that no thread could be started for is none.
+                self.spares_called.add(1);
                 return Some(seat);
             }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));

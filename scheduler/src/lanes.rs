@@ -19,7 +19,7 @@
 //!
 //! * **L1** A job that may run does not wait.
 //! * **L2** There are as many threads on their way as ready jobs, or more, unless the system has
-//!   refused a thread.
+//!   refused a thread. Whoever pushes or ends a job then asks again: [`Lanes::catch_up`].
 //! * **L3** A claimed thread is not idle: it is not claimed twice.
 //! * **L4** There are no more threads than jobs were admitted at one time.
 //!
@@ -121,6 +121,14 @@ impl<T> Lanes<T> {
         } else {
             Call::Nobody
         })
+    }
+
+    /// A thread for a ready job that was left without one when the system refused it.
+    pub(crate) fn catch_up(&mut self) -> Call {
+        if self.threads - self.idle < self.admitted {
+            return self.call();
+        }
+        Call::Nobody
     }
 
     /// Takes a job for a thread that is on its way.

@@ -299,7 +299,8 @@ where
 {
     let location = Location::caller();
     Blocking {
-        handle: context::with(|handle| handle.spawn_lane(Lane::Files, job, location)),
+        job: context::with(|handle| handle.try_spawn_lane(Lane::Files, job, location))
+            .map_err(Some),
         is_vain_alone: true,
     }
 }
@@ -307,7 +308,8 @@ where
 /// The future of [`blocking`].
 #[derive(Debug)]
 pub(crate) struct Blocking<T> {
-    handle: JoinHandle<io::Result<T>>,
+    /// Or why there is no thread for it, until that is told.
+    job: Result<JoinHandle<io::Result<T>>, Option<io::Error>>,
     is_vain_alone: bool,
 }
 
@@ -323,7 +325,16 @@ impl<T> Future for Blocking<T> {
     type Output = io::Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
-        match ready!(Pin::new(&mut self.handle).poll(cx)) {
+        let handle = match &mut self.job {
+            Ok(handle) => handle,
+            Err(refused) => {
+                let error = refused.take();
+                return Poll::Ready(Err(
+                    error.expect("a future is polled to its end, and no more")
+                ));
+            }
+        };
+        match ready!(Pin::new(handle).poll(cx)) {
             Ok(result) => Poll::Ready(result),
             Err(error) => match error.try_into_panic() {
                 Ok(payload) => panic::resume_unwind(payload),
@@ -335,8 +346,10 @@ impl<T> Future for Blocking<T> {
 
 impl<T> Drop for Blocking<T> {
     fn drop(&mut self) {
-        if self.is_vain_alone {
-            self.handle.abort();
+        if self.is_vain_alone
+            && let Ok(handle) = &self.job
+        {
+            handle.abort();
         }
     }
 }

@@ -46,7 +46,8 @@ impl<A: sealed::Resolve + ?Sized> ToSocketAddrs for A {}
 ///
 /// # Errors
 ///
-/// Fails if the name is malformed, cannot be resolved, or if the runtime shuts down.
+/// Fails if the name is malformed, cannot be resolved, if there is no thread for the lookup, or if the runtime
+/// shuts down.
 ///
 /// # Panics
 ///
@@ -111,7 +112,7 @@ impl Resolution {
             Resolution::Known(addresses) => Ok(addresses),
             Resolution::Name(host, port) => {
                 let lookup = move || std::net::ToSocketAddrs::to_socket_addrs(&(&*host, port));
-                let found = crate::spawn_lane(crate::Lane::Dns, lookup).await??;
+                let found = crate::try_spawn_lane(crate::Lane::Dns, lookup)?.await??;
                 Ok(Addresses::Many(found))
             }
         }

@@ -241,7 +241,7 @@ impl Scope {
     ///
     /// # Panics
     ///
-    /// If the operating system refuses the first blocking thread.
+    /// If the operating system refuses a thread while there is none to run the job.
     ///
     /// # Examples
     ///

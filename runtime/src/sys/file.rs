@@ -244,7 +244,9 @@ impl Destination<'_> {
         match self {
             Destination::Plain(buf) => buf[..len].copy_from_slice(&bytes[..len]),
             Destination::Uninit(buf) => {
-                buf[..len].write_copy_of_slice(&bytes[..len]);
+                for (to, from) in buf.iter_mut().zip(&bytes[..len]) {
+                    to.write(*from);
+                }
             }
         }
         len

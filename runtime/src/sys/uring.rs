@@ -335,9 +335,9 @@ impl State {
     fn fill_queue(&mut self) {
         let mut queue = self.uring.submission();
         while !queue.is_full()
-            && let Some(entry) = self
-                .backlog
-                .pop_front_if(|entry| self.in_flight < self.limit || is_cancellation(entry))
+            && let Some(first) = self.backlog.front()
+            && (self.in_flight < self.limit || is_cancellation(first))
+            && let Some(entry) = self.backlog.pop_front()
         {
             // SAFETY: the memory that the entry names stays where it is until its completion has been
             // taken out (U1).

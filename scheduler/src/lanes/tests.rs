@@ -121,3 +121,19 @@ fn weeds_go_and_the_others_keep_their_order() {
         [0, 2, 4, 6, 8]
     );
 }
+
+#[test]
+fn threads_that_were_refused_are_called_with_the_next_one() {
+    let mut lanes = Lanes::new(8);
+    assert_eq!(push(&mut lanes, Lane::User, 0), Call::Start);
+    assert_eq!(lanes.catch_up(), Call::Nobody);
+    for job in 1..3 {
+        assert_eq!(push(&mut lanes, Lane::User, job), Call::Start);
+        assert_eq!(lanes.not_started(), None, "the first one will come to it");
+    }
+    assert_eq!(push(&mut lanes, Lane::User, 3), Call::Start);
+    assert_eq!(lanes.catch_up(), Call::Start);
+    assert_eq!(lanes.catch_up(), Call::Start);
+    assert_eq!(lanes.catch_up(), Call::Nobody);
+    assert_eq!(lanes.threads(), 4);
+}

@@ -62,7 +62,9 @@ impl Slot {
 
     fn set_name(&self, name: &str) {
         let mut bytes = [0; NAME + 1];
-        let length = name.floor_char_boundary(NAME);
+        let longest = name.len().min(NAME);
+        let cut = (0..=longest).rev().find(|&at| name.is_char_boundary(at));
+        let length = cut.unwrap_or(0);
         bytes[0] = length as u8;
         bytes[1..=length].copy_from_slice(&name.as_bytes()[..length]);
         for (word, bytes) in self.name.iter().zip(bytes.chunks_exact(8)) {
