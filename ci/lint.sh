@@ -10,4 +10,5 @@ cargo clippy -q -p rt --no-default-features --all-targets -- -D warnings
 CARGO_TARGET_DIR=${LOOM_TARGET_DIR:-$PWD/target/loom} RUSTFLAGS="--cfg loom" \
     cargo clippy -q -p rt-scheduler -p rt-reactor -p rt-channel --profile model --lib --tests -- -D warnings
 RUSTDOCFLAGS="-D warnings" cargo doc -q --workspace --no-deps
+RUSTDOCFLAGS="-D warnings" cargo doc -q -p rt --no-deps --no-default-features
 echo "no warnings"

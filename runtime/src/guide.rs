@@ -14,26 +14,25 @@
 //!
 //! These modules have no items. They exist in the documentation only.
 
-#[doc = include_str!("../docs/getting-started.md")]
-pub mod getting_started {}
+/// A chapter. Where this crate has no `sync`, links to it lead to what it would be.
+macro_rules! chapter {
+    ($name:ident: $file:literal) => {
+        #[doc = include_str!($file)]
+        #[doc = ""]
+        #[cfg_attr(feature = "sync", doc = "[sync]: crate::sync")]
+        #[cfg_attr(
+            not(feature = "sync"),
+            doc = "[sync]: https://docs.rs/tokio/latest/tokio/sync/"
+        )]
+        pub mod $name {}
+    };
+}
 
-#[doc = include_str!("../docs/dispatchers.md")]
-pub mod dispatchers {}
-
-#[doc = include_str!("../docs/channels-and-select.md")]
-pub mod channels_and_select {}
-
-#[doc = include_str!("../docs/time.md")]
-pub mod time {}
-
-#[doc = include_str!("../docs/testing.md")]
-pub mod testing {}
-
-#[doc = include_str!("../docs/slow-service.md")]
-pub mod slow_service {}
-
-#[doc = include_str!("../docs/embedding.md")]
-pub mod embedding {}
-
-#[doc = include_str!("../docs/coming-from-tokio.md")]
-pub mod coming_from_tokio {}
+chapter!(getting_started: "../docs/getting-started.md");
+chapter!(dispatchers: "../docs/dispatchers.md");
+chapter!(channels_and_select: "../docs/channels-and-select.md");
+chapter!(time: "../docs/time.md");
+chapter!(testing: "../docs/testing.md");
+chapter!(slow_service: "../docs/slow-service.md");
+chapter!(embedding: "../docs/embedding.md");
+chapter!(coming_from_tokio: "../docs/coming-from-tokio.md");

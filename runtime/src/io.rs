@@ -13,6 +13,14 @@
 //! With `tokio-io` this module also has what `tokio::io` makes of its traits: the extension traits,
 //! buffers, `copy` and the rest. They need no runtime of that crate, and none is built.
 
+// Links to what is not there without its feature.
+#![cfg_attr(
+    not(feature = "tokio-io"),
+    doc = "",
+    doc = "[`AsyncRead`]: https://docs.rs/tokio/latest/tokio/io/trait.AsyncRead.html",
+    doc = "[`AsyncWrite`]: https://docs.rs/tokio/latest/tokio/io/trait.AsyncWrite.html"
+)]
+
 pub use rt_reactor::Interest;
 
 pub use self::async_fd::{

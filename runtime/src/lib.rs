@@ -82,6 +82,12 @@
 //! | what is made for `futures-io` | over the I/O types as they are, by the feature `futures-io` |
 //! | what calls tokio's runtime itself | feature `tokio-context`: `Builder::tokio_context(true)` |
 
+// Links to what is not there without its feature.
+#![cfg_attr(
+    not(feature = "sync"),
+    doc = "",
+    doc = "[`sync`]: https://docs.rs/tokio/latest/tokio/sync/"
+)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(not(target_os = "linux"))]
