@@ -173,12 +173,12 @@ pub(super) static URING_ENTER: Call = Call::new("io_uring_enter");
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall(
     number: c_long,
-    a: c_long,
-    b: c_long,
-    c: c_long,
-    d: c_long,
-    e: c_long,
-    f: c_long,
+    first: c_long,
+    second: c_long,
+    third: c_long,
+    fourth: c_long,
+    fifth: c_long,
+    sixth: c_long,
 ) -> c_long {
     let call = match number {
         libc::SYS_pidfd_open => Some(&PIDFD_OPEN),
@@ -188,9 +188,9 @@ unsafe extern "C" fn syscall(
     };
     match call.and_then(Call::verdict) {
         Some(error) => minus_one(error).into(),
-        None => {
-            pass_on!(syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long)
-        }
+        None => pass_on!(syscall(
+            number: c_long, first: c_long, second: c_long, third: c_long, fourth: c_long, fifth: c_long, sixth: c_long
+        ) -> c_long),
     }
 }
 

@@ -59,7 +59,7 @@ fn steps_with(call: &'static Call) -> Vec<Step> {
         steps.push(step(async {
             let (near, _far) = std::os::unix::net::UnixStream::pair()?;
             near.set_nonblocking(true)?;
-            AsyncFd::new(near).map_err(io::Error::from)
+            AsyncFd::new(near)
         }));
     }
     steps
