@@ -186,12 +186,12 @@ unsafe extern "C" fn syscall(
         libc::SYS_io_uring_enter => Some(&URING_ENTER),
         _ => None,
     };
-    match call.and_then(Call::verdict) {
-        Some(error) => minus_one(error).into(),
-        None => pass_on!(syscall(
-            number: c_long, first: c_long, second: c_long, third: c_long, fourth: c_long, fifth: c_long, sixth: c_long
-        ) -> c_long),
+    if let Some(error) = call.and_then(Call::verdict) {
+        return minus_one(error).into();
     }
+    pass_on!(syscall(
+        number: c_long, first: c_long, second: c_long, third: c_long, fourth: c_long, fifth: c_long, sixth: c_long
+    ) -> c_long)
 }
 
 /// How far the clock that counts suspensions is ahead of the kernel's, in nanoseconds.
