@@ -43,7 +43,7 @@ mod tally;
 #[cfg(not(loom))]
 pub(crate) use {
     children::Place,
-    current::{enter_ended, enter_task, with_task},
+    current::{enter_ended, enter_task, is_polled_here, with_task},
     member::Link,
     node::{Holder, Own, admit, release},
 };

@@ -82,6 +82,14 @@ pub(crate) fn with_task<R>(f: impl FnOnce(Option<&TaskRef>) -> R) -> R {
     })
 }
 
+/// Whether this thread is in a poll of `task`, or drops its future.
+#[inline]
+pub(crate) fn is_polled_here(task: &TaskRef) -> bool {
+    // SAFETY: as in `with_frame`.
+    let frame = unsafe { FRAME.get().as_ref() };
+    frame.is_some_and(|frame| matches!(frame.keeper, Keeper::Task(polled) if polled == task))
+}
+
 /// Calls `f`, which polls or drops the future of `task`; this thread has its `RUNNING`.
 #[inline]
 pub(crate) fn enter_task<R>(task: &TaskRef, f: impl FnOnce() -> R) -> R {

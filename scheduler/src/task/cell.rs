@@ -47,12 +47,16 @@ use crate::scope::{self, Holder, Link, Member, Node};
 /// What a finished task leaves for its handle.
 pub(crate) type Output<T> = Result<T, Failure>;
 
-/// The part of a task that does not depend on its future.
+/// The part of a task that does not depend on its future. What each poll touches stands together, and beside
+/// the future: two cache lines for a small one.
+#[repr(C)]
 pub(crate) struct Header {
-    pub(super) state: State,
-    vtable: &'static Vtable,
     /// Neighbours in the owner list; touched only under that list's lock.
     pub(super) links: UnsafeCell<Links>,
+    /// Who waits for the output (T4).
+    pub(super) join_waker: UnsafeCell<Option<Waker>>,
+    pub(super) state: State,
+    vtable: &'static Vtable,
     /// Where the task is listed, and through it the pool that runs the task, which is kept until the
     /// memory goes, so that a late waker still finds it.
     ///
@@ -62,8 +66,6 @@ pub(crate) struct Header {
     pub(super) trace: Trace,
     pub(super) id: Id,
     pub(super) location: &'static Location<'static>,
-    /// Who waits for the output (T4).
-    pub(super) join_waker: UnsafeCell<Option<Waker>>,
 }
 
 impl Header {
@@ -142,18 +144,18 @@ pub(super) fn allocate<F: Future, M: Member<F::Output>, N: Name>(
     // SAFETY: `allocate` gives memory or does not return; the layout has a size, the header's at least.
     let cell = unsafe { NonNull::new_unchecked(memory::allocate(layout).cast::<Cell<F, M, N>>()) };
     let header = Header {
+        links: UnsafeCell::new(Links::default()),
+        join_waker: UnsafeCell::new(None),
         state: if M::SCOPED {
             State::new_scoped()
         } else {
             State::new()
         },
         vtable: &Cell::<F, M, N>::VTABLE,
-        links: UnsafeCell::new(Links::default()),
         shard: AtomicPtr::new(ptr::from_ref(home.unlisted()).cast_mut()),
         trace: Trace::default(),
         id,
         location,
-        join_waker: UnsafeCell::new(None),
     };
     let future = ManuallyDrop::new(future);
     // SAFETY: `cell` is fresh memory of the right layout. The future is moved as bytes, once: the
@@ -196,7 +198,7 @@ unsafe fn poll<F: Future, M: Member<F::Output>, N>(header: NonNull<Header>) -> P
             let (scope, id) = unsafe { (scope_of(&header), header.as_ref().id) };
             scope.map_or(Failure::Error, |scope| scope.child_erred(error, id))
         }),
-        Err(panic) => Err(Failure::Panic(panic)),
+        Err(panic) => Err(Failure::Panic(Box::new(panic))),
     };
     // SAFETY: as above; the future is not touched again.
     unsafe { replace::<F, M, N>(header, output) };
@@ -221,7 +223,7 @@ unsafe fn replace<F: Future, M: Member<F::Output>, N>(
     let dropped = contain(|| unsafe { ManuallyDrop::drop(&mut (*body::<F, M, N>(header)).future) });
     // A destructor's panic is told only where nothing better is known.
     let (output, untold) = match (output, dropped) {
-        (Err(Failure::Cancelled), Err(panic)) => (Err(Failure::Panic(panic)), None),
+        (Err(Failure::Cancelled), Err(panic)) => (Err(Failure::Panic(Box::new(panic))), None),
         (output, dropped) => (output, dropped.err()),
     };
     let output = match output {
@@ -269,9 +271,9 @@ unsafe fn drop_output<F: Future, M: Member<F::Output>, N>(header: NonNull<Header
     // SAFETY: the caller owns the output (T3) and does not use it again.
     let output = unsafe { ManuallyDrop::take(&mut (*body::<F, M, N>(header)).output) };
     let untold = match output {
-        Err(Failure::Panic(panic)) => Some(panic),
+        Err(Failure::Panic(panic)) => Some(*panic),
         Err(Failure::Told(panic)) => {
-            discard(panic);
+            discard(*panic);
             None
         }
         Err(Failure::Own(own)) => own.lose(),
@@ -397,8 +399,8 @@ impl TaskRef {
             self.fail(Failure::Cancelled);
             return None;
         }
-        header.trace.end_poll();
-        match header.state.finish_pending() {
+        let again = header.trace.end_poll();
+        match header.state.finish_pending(again) {
             Pause::Idle => {
                 // The state word took the reference back.
                 mem::forget(self);

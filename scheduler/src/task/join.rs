@@ -23,13 +23,16 @@ use crate::coop;
 use crate::scope::{Blow, Own};
 
 /// Why a task ended without a value.
+///
+/// One word beside the tag: the place of each task's output has room for it. So what a panic leaves is boxed
+/// once more.
 pub(crate) enum Failure {
     Cancelled,
     /// Cancelled because its scope's time was over.
     Deadline,
-    Panic(Box<dyn Any + Send>),
+    Panic(Box<Box<dyn Any + Send>>),
     /// A panic that its scope has, too: it is told whether anybody joins or not.
-    Told(Box<dyn Any + Send>),
+    Told(Box<Box<dyn Any + Send>>),
     /// It returned an error, which its scope has.
     Error,
     /// A child has failed, and its scope does not have it: another was first.
@@ -275,7 +278,7 @@ impl JoinError {
             Failure::Cancelled => Kind::Cancelled,
             Failure::Deadline => Kind::Deadline,
             Failure::Error => Kind::Error(None),
-            Failure::Panic(payload) | Failure::Told(payload) => Kind::Panic(Mutex::new(payload)),
+            Failure::Panic(payload) | Failure::Told(payload) => Kind::Panic(Mutex::new(*payload)),
             Failure::Own(own) => match own.into_blow() {
                 Blow::Panic(payload) => Kind::Panic(Mutex::new(payload)),
                 Blow::Error(error) => Kind::Error(Some(Mutex::new(error))),

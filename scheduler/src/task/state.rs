@@ -196,16 +196,18 @@ impl State {
         }
     }
 
-    /// Ends a poll that said `Pending`.
-    pub(crate) fn finish_pending(&self) -> Pause {
+    /// Ends a poll that said `Pending`. `again`: this thread has woken the task meanwhile, without
+    /// [`wake`](State::wake): what the next poll must see of this one goes through the same chain.
+    #[inline]
+    pub(crate) fn finish_pending(&self, again: bool) -> Pause {
         let mut seen = self.0.load(Relaxed);
         loop {
             debug_assert!(seen & RUNNING != 0 && seen & COMPLETE == 0);
             if seen & CANCELLED != 0 {
                 return Pause::Cancel;
             }
-            let (next, pause) = if seen & SCHEDULED != 0 {
-                (seen & !RUNNING, Pause::Requeue)
+            let (next, pause) = if again || seen & SCHEDULED != 0 {
+                (seen & !RUNNING | SCHEDULED, Pause::Requeue)
             } else {
                 ((seen & !RUNNING) - REF, Pause::Idle)
             };

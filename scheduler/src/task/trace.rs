@@ -8,7 +8,8 @@
 //!
 //! # Orderings
 //!
-//! Relaxed everywhere: hints for a reader who looks while things change, each whole in itself.
+//! Relaxed everywhere: hints for a reader who looks while things change, each whole in itself. [`AGAIN`] alone
+//! is more than a hint, and only the thread that polls reads it.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -23,7 +24,7 @@ use crate::scope;
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Trace {
-    /// A kind, [`OTHERS`], and a payload; 0 for nothing.
+    /// A kind, [`OTHERS`], [`AGAIN`], and a payload; 0 for nothing.
     waits: AtomicU64,
     /// Polls that have said `Pending`.
     pending: AtomicU32,
@@ -56,7 +57,9 @@ pub enum Waits {
 const KIND: u32 = 56;
 /// A further leaf of the same poll waits as well.
 const OTHERS: u64 = 1 << 55;
-const PAYLOAD: u64 = OTHERS - 1;
+/// The task has woken itself in this poll.
+const AGAIN: u64 = 1 << 54;
+const PAYLOAD: u64 = AGAIN - 1;
 
 impl Waits {
     #[inline]
@@ -125,20 +128,30 @@ impl Trace {
         self.waits.store(0, Relaxed);
     }
 
-    /// After a poll that has said `Pending`. This thread has `RUNNING`.
+    /// After a poll that has said `Pending`. This thread has `RUNNING`. Returns whether the task has woken
+    /// itself.
     #[inline]
-    pub(super) fn end_poll(&self) {
+    pub(super) fn end_poll(&self) -> bool {
         let pending = self.pending.load(Relaxed);
         self.pending.store(pending.wrapping_add(1), Relaxed);
         self.since.store(TICK.get(), Relaxed);
+        self.waits.load(Relaxed) & AGAIN != 0
+    }
+
+    /// The code of the task, in a poll, has woken it. This thread has `RUNNING`.
+    #[inline]
+    pub(super) fn wake_again(&self) {
+        let before = self.waits.load(Relaxed);
+        self.waits.store(before | AGAIN, Relaxed);
     }
 
     #[inline]
     fn note(&self, word: u64) {
         let before = self.waits.load(Relaxed);
-        if before == 0 {
-            self.waits.store(word, Relaxed);
-        } else if before != word {
+        let first = before & !AGAIN;
+        if first == 0 {
+            self.waits.store(before | word, Relaxed);
+        } else if first != word {
             self.waits.store(before | OTHERS, Relaxed);
         }
     }

@@ -1,7 +1,8 @@
 //! A task's waker: one counted reference behind `std`'s vtable.
 //!
 //! The waker that a poll gets is borrowed from the `Runnable`, so a poll that does not clone it
-//! touches no count. A wake by value passes its reference on to the queue.
+//! touches no count. A wake by value passes its reference on to the queue. A task that wakes itself in its
+//! own poll, as those do that give way, leaves a note for the end of that poll: no atomic operation.
 
 #![expect(unsafe_code, reason = "RawWaker is a raw pointer by design")]
 
@@ -12,6 +13,7 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 use super::Runnable;
 use super::cell::{Header, TaskRef};
 use super::state::Schedule;
+use crate::scope;
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 
@@ -51,7 +53,9 @@ unsafe fn wake(data: *const ()) {
 unsafe fn wake_by_ref(data: *const ()) {
     // SAFETY: by `RawWaker`'s contract.
     let task = unsafe { borrow(data) };
-    if task.header().state.wake() == Schedule::Push {
+    if scope::is_polled_here(&task) {
+        task.header().trace.wake_again();
+    } else if task.header().state.wake() == Schedule::Push {
         Runnable::from_ref(TaskRef::clone(&*task)).schedule();
     }
 }

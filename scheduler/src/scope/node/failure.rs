@@ -83,9 +83,9 @@ impl Node {
         match failure {
             Failure::Cancelled if self.is_past_deadline() => Failure::Deadline,
             Failure::Panic(payload) => {
-                let told = copy_of(&*payload);
-                match self.fail_as(Blow::Panic(payload), id) {
-                    None => Failure::Told(told),
+                let told = copy_of(&**payload);
+                match self.fail_as(Blow::Panic(*payload), id) {
+                    None => Failure::Told(Box::new(told)),
                     Some(blow) => Failure::Own(Box::new(self.own(blow, id))),
                 }
             }

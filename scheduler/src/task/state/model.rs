@@ -50,7 +50,7 @@ impl Task {
     fn new_idle() -> Arc<Self> {
         let task = Task::new();
         assert_eq!(task.state.start_poll(), Start::Poll);
-        assert_eq!(task.state.finish_pending(), Pause::Idle);
+        assert_eq!(task.state.finish_pending(false), Pause::Idle);
         task
     }
 
@@ -158,7 +158,7 @@ fn no_wake_is_lost_and_each_carries_its_message() {
             if seen == [true; 2] {
                 break;
             }
-            match task.state.finish_pending() {
+            match task.state.finish_pending(false) {
                 Pause::Idle => task.pop(),
                 Pause::Requeue => {}
                 Pause::Cancel => unreachable!("nobody aborts"),
@@ -167,6 +167,41 @@ fn no_wake_is_lost_and_each_carries_its_message() {
         for waker in wakers {
             waker.join().unwrap();
         }
+    });
+}
+
+/// A task wakes itself in a poll while another thread wakes it: it is queued by its poller alone, and its
+/// next poll sees what both wrote.
+#[test]
+fn a_task_that_wakes_itself_is_queued_once() {
+    check(3, || {
+        let task = Task::new();
+        assert_eq!(task.state.start_poll(), Start::Poll);
+        let waker = {
+            let task = Arc::clone(&task);
+            thread::spawn(move || task.send(0))
+        };
+        task.touch_future();
+        assert_eq!(task.state.finish_pending(true), Pause::Requeue);
+        // Another worker may have it now.
+        let other = {
+            let task = Arc::clone(&task);
+            thread::spawn(move || {
+                assert_eq!(task.state.start_poll(), Start::Poll);
+                task.touch_future();
+                let seen = task.messages[0].load(Relaxed) == 1;
+                match task.state.finish_pending(false) {
+                    Pause::Idle => seen,
+                    Pause::Requeue => true,
+                    Pause::Cancel => unreachable!("nobody aborts"),
+                }
+            })
+        };
+        waker.join().unwrap();
+        let told = other.join().unwrap();
+        // What the wake tells has come in time for the second poll, or it has queued the task anew.
+        let queued = *task.queue.lock().unwrap();
+        assert!(queued == 1 || (told && queued == 0));
     });
 }
 
@@ -277,7 +312,7 @@ fn an_abort_during_a_poll_is_seen_by_that_poll() {
             })
         };
         task.touch_future();
-        match task.state.finish_pending() {
+        match task.state.finish_pending(false) {
             Pause::Cancel => task.complete(1),
             Pause::Idle => {
                 task.pop();

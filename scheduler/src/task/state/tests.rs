@@ -7,7 +7,7 @@ use super::{Completed, Held, Join, Pause, Schedule, Start, State};
 fn idle() -> State {
     let state = State::new();
     assert_eq!(state.start_poll(), Start::Poll);
-    assert_eq!(state.finish_pending(), Pause::Idle);
+    assert_eq!(state.finish_pending(false), Pause::Idle);
     state
 }
 
@@ -32,9 +32,21 @@ fn a_wake_during_a_poll_requeues_it() {
     let state = State::new();
     assert_eq!(state.start_poll(), Start::Poll);
     assert_eq!(state.wake(), Schedule::Nothing);
-    assert_eq!(state.finish_pending(), Pause::Requeue);
+    assert_eq!(state.finish_pending(false), Pause::Requeue);
     assert_eq!(state.start_poll(), Start::Poll);
-    assert_eq!(state.finish_pending(), Pause::Idle);
+    assert_eq!(state.finish_pending(false), Pause::Idle);
+}
+
+#[test]
+fn a_task_that_woke_itself_is_scheduled_after_its_poll() {
+    let state = State::new();
+    assert_eq!(state.start_poll(), Start::Poll);
+    assert_eq!(state.finish_pending(true), Pause::Requeue);
+    assert_eq!(state.look(), TaskState::Scheduled);
+    assert_eq!(state.wake(), Schedule::Nothing);
+    assert_eq!(state.start_poll(), Start::Poll);
+    assert_eq!(state.abort(), Schedule::Nothing);
+    assert_eq!(state.finish_pending(true), Pause::Cancel);
 }
 
 #[test]
