@@ -130,7 +130,7 @@ pub(crate) struct Shared {
     pub(crate) injector: CachePadded<Injector<Runnable>>,
     /// Tasks wait in the injector behind workers whose polls are long: look there first.
     pub(crate) urgent: CachePadded<AtomicBool>,
-    remotes: Box<[CachePadded<Remote>]>,
+    remotes: Box<[Arc<CachePadded<Remote>>]>,
     /// The last worker has left; see the module's shutdown.
     drained: AtomicBool,
     polls_io: bool,
@@ -142,8 +142,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    #[inline]
-    pub(crate) fn remote(&self, worker: usize) -> &Remote {
+    pub(crate) fn remote(&self, worker: usize) -> &Arc<CachePadded<Remote>> {
         &self.remotes[worker]
     }
 
@@ -304,7 +303,7 @@ impl Pool {
             .collect();
         let remotes = seats
             .iter()
-            .map(|seat| CachePadded::new(Remote::new(&seat.queues)));
+            .map(|seat| Arc::new(CachePadded::new(Remote::new(&seat.queues))));
         let shared = Arc::new(Shared {
             polls_io: driver.is_some(),
             guarded,

@@ -33,6 +33,7 @@ use std::fmt;
 use std::time::Instant;
 
 use crossbeam_deque::Worker as Deque;
+use crossbeam_utils::CachePadded;
 
 use crate::coop;
 use crate::crew::Crew;
@@ -81,6 +82,7 @@ pub(crate) struct Local {
     /// The address of `home`, to compare.
     home_id: usize,
     index: usize,
+    remote: Arc<CachePadded<Remote>>,
     /// [`Remote::current`] says which one is the queue and which holds the yielded tasks.
     queues: [Deque<Runnable>; 2],
     current: Cell<usize>,
@@ -114,6 +116,7 @@ impl Local {
         let [rng, choices, _] = Rng::set(seed);
         let pace = Pace::new(shared.global_interval);
         Local {
+            remote: Arc::clone(shared.remote(index)),
             shared,
             crew,
             home_id: home.id(),
@@ -193,17 +196,18 @@ impl Local {
 
     #[inline]
     fn remote(&self) -> &Remote {
-        self.shared.remote(self.index)
+        &self.remote
     }
 
+    /// The queue. (The masks here and below spare the checks of the bound.)
     #[inline]
     fn queue(&self) -> &Deque<Runnable> {
-        &self.queues[self.current.get()]
+        &self.queues[self.current.get() & 1]
     }
 
     #[inline]
     fn yielded(&self) -> &Deque<Runnable> {
-        &self.queues[1 - self.current.get()]
+        &self.queues[(self.current.get() & 1) ^ 1]
     }
 
     /// Queues a task that this thread spawned or woke.
