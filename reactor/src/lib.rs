@@ -75,6 +75,7 @@ mod deadline;
 mod drive;
 mod interest;
 mod list;
+mod prefetch;
 mod primitive;
 #[cfg(test)]
 mod probe;
