@@ -261,44 +261,37 @@ impl<T: AsFd> Registration<T> {
     /// Runs `op` until it does something other than block. Any number of tasks may wait here.
     ///
     /// Cancel safe: `op` runs and completes within one poll.
-    pub(crate) async fn io<R>(
+    pub(crate) fn io<R>(
         &self,
         direction: Direction,
         mut op: impl FnMut(&T) -> io::Result<R>,
-    ) -> io::Result<R> {
-        self.until(direction, |ready| self.attempt(ready, direction, &mut op))
-            .await
+    ) -> impl Future<Output = io::Result<R>> {
+        self.until(direction, move |this, direction, ready| {
+            this.attempt(ready, direction, &mut op)
+        })
     }
 
     /// As [`io`](Self::io), for an operation that moves at most `len` bytes.
-    pub(crate) async fn transfer(
+    pub(crate) fn transfer(
         &self,
         direction: Direction,
         len: usize,
         mut op: impl FnMut(&T) -> io::Result<usize>,
-    ) -> io::Result<usize> {
-        self.until(direction, |ready| {
-            self.attempt_transfer(ready, direction, len, &mut op)
+    ) -> impl Future<Output = io::Result<usize>> {
+        self.until(direction, move |this, direction, ready| {
+            this.attempt_transfer(ready, direction, len, &mut op)
         })
-        .await
     }
 
-    async fn until<R>(
-        &self,
-        direction: Direction,
-        mut attempt: impl FnMut(Ready) -> Option<io::Result<R>>,
-    ) -> io::Result<R> {
-        loop {
-            let ready = match self.parts().now(direction) {
-                Some(ready) => ready,
-                None => self.event(direction.into()).await?,
-            };
-            // The unit of budget is asked for after the wait, so that it belongs to this poll.
-            let coop = poll_fn(poll_proceed).await;
-            if let Some(result) = attempt(ready) {
-                coop.made_progress();
-                return result;
-            }
+    fn until<R, F>(&self, direction: Direction, attempt: F) -> Until<'_, T, F>
+    where
+        F: FnMut(&Self, Direction, Ready) -> Option<io::Result<R>>,
+    {
+        Until {
+            registration: self,
+            direction,
+            attempt,
+            readiness: None,
         }
     }
 
@@ -465,6 +458,52 @@ impl<T: AsFd> Future for Event<'_, T> {
         noted(this.readiness.poll(cx), || {
             this.registration.waits(*this.interest)
         })
+    }
+}
+
+pin_project! {
+    /// Makes attempts until one does something other than block. Written by hand, as each connection that
+    /// waits has one of these: the compiler's own would be twice as large.
+    struct Until<'a, T: AsFd, F> {
+        registration: &'a Registration<T>,
+        direction: Direction,
+        attempt: F,
+        // There while it waits.
+        #[pin]
+        readiness: Option<Readiness<'a>>,
+    }
+}
+
+impl<T, F, R> Future for Until<'_, T, F>
+where
+    T: AsFd,
+    F: FnMut(&Registration<T>, Direction, Ready) -> Option<io::Result<R>>,
+{
+    type Output = io::Result<R>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let (registration, direction) = (*this.registration, *this.direction);
+        loop {
+            let ready = if let Some(readiness) = this.readiness.as_mut().as_pin_mut() {
+                let event = readiness.poll(cx);
+                let ready = ready!(noted(event, || registration.waits(direction.into())))?;
+                this.readiness.set(None);
+                ready
+            } else if let Some(ready) = registration.parts().now(direction) {
+                ready
+            } else {
+                let readiness = registration.parts().source.ready(direction.into());
+                this.readiness.set(Some(readiness));
+                continue;
+            };
+            // The unit of budget is asked for after the wait, so that it belongs to this poll.
+            let coop = ready!(poll_proceed(cx));
+            if let Some(result) = (this.attempt)(registration, direction, ready) {
+                coop.made_progress();
+                return Poll::Ready(result);
+            }
+        }
     }
 }
 

@@ -173,7 +173,9 @@ impl<T: Bytes> Registration<T> {
     pub(crate) async fn read_exact(&self, buf: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buf.len() {
-            match self.read(&mut buf[filled..]).await? {
+            let rest = &mut buf[filled..];
+            let len = Self::read_len(rest.len());
+            match self.transfer(Reading, len, |file| file.read(rest)).await? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 moved => filled += moved,
             }
@@ -202,7 +204,11 @@ impl<T: Bytes> Registration<T> {
     pub(crate) async fn write_all(&self, buf: &[u8]) -> io::Result<()> {
         let mut written = 0;
         while written < buf.len() {
-            match self.write(&buf[written..]).await? {
+            let rest = &buf[written..];
+            match self
+                .transfer(Writing, rest.len(), |file| file.write(rest))
+                .await?
+            {
                 0 => return Err(io::ErrorKind::WriteZero.into()),
                 moved => written += moved,
             }
