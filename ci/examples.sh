@@ -400,3 +400,45 @@ planted lock '`request [0-9]` at .* waits for something that is not the runtime'
 planted leak '`watcher` at .* waits for a value from channel 0x'
 planted busy '`poller` at .* polls [0-9]{4,}, busy about'
 echo "planted: four bugs, each in the dump"
+
+# It is a workspace of its own, built with a flag of its own, which cargo finds in its folder.
+console=$(realpath -m "${CARGO_TARGET_DIR:-target}")/console
+(cd examples/console && CARGO_TARGET_DIR=$console cargo build -q --locked)
+
+# Starts the example on a port that it asks for until it has one. Sets `server` and `address`.
+start_console() {
+    for _ in {1..20}; do
+        address=127.0.0.1:$((20000 + RANDOM % 10000))
+        "$console/debug/rt-console" "$address" > "$work/console" 2>&1 &
+        server=$!
+        for _ in {1..100}; do
+            kill -0 "$server" 2> /dev/null || fail "console ended"
+            ! timeout 60 "$console/debug/rt-console" list "http://$address" > "$work/console.list" 2>&1 || return 0
+            # The port is somebody else's.
+            ! grep -q 'server failed' "$work/console" || break
+            sleep 0.1
+        done
+        kill -KILL "$server"
+        wait "$server" 2> /dev/null || true
+    done
+    fail "console does not start"
+}
+
+# Whether each task is in the list: with its name and kind, polls, busy time, wakes, wakers and place.
+lists_all() {
+    local task time='[0-9.]*[1-9][0-9.]*(m|µ|n)?s'
+    for task in 'busy +task' 'sleeper +task' 'asks +task' 'answers +task' 'yields +local'; do
+        grep -qE "^$task +[1-9][0-9]* +$time +[1-9][0-9]* +[0-9]+  src/main.rs:" "$work/console.list" || return 1
+    done
+    grep -qE '^job +blocking +1 ' "$work/console.list" && grep -qE '^ +block_on +[1-9]' "$work/console.list"
+}
+
+start_console
+for _ in {1..20}; do
+    ! lists_all || break
+    timeout 60 "$console/debug/rt-console" list "http://$address" > "$work/console.list" 2>&1 || fail "console does not answer"
+done
+lists_all || fail "the console does not know of all tasks"
+stop INT
+[[ $status == 0 ]] || fail "console ended with status $status after Ctrl-C"
+echo "console: $(grep -c 'src/main.rs' "$work/console.list") tasks, with polls, times and wakes"

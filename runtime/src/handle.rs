@@ -21,6 +21,7 @@ use crate::metrics::RuntimeMetrics;
 use crate::priority::Granted;
 use crate::record::Record;
 use crate::root::Root;
+use crate::spans::{follow_root, in_span};
 use crate::unhandled::Verdict;
 
 /// Futures larger than this are boxed before they travel through further calls, so that a large one
@@ -118,11 +119,30 @@ impl Inner {
         F::Output: Send + 'static,
     {
         self.check_process();
-        match dispatcher {
+        in_span!(Task, follow(future), place => match dispatcher {
             Dispatcher::Io => self.io.pool().spawn_as(member, future, place),
             Dispatcher::Cpu => self.cpu.get().spawn_as(member, future, place),
             Dispatcher::Limited(limited) => limited.view(self).spawn_as(member, future, place),
-        }
+        })
+    }
+
+    /// Runs a closure that may block on a blocking thread, as a child of a scope or as [`Free`].
+    #[track_caller]
+    pub(crate) fn spawn_blocking_as<M, F, T>(
+        &self,
+        member: M,
+        job: F,
+        place: impl Place,
+    ) -> JoinHandle<M::Value>
+    where
+        M: Member<T>,
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.check_process();
+        in_span!(Blocking, cover(job), place => {
+            self.blocking.spawn_as(member, Lane::User, job, place)
+        })
     }
 
     /// Whether it is being shut down and this thread runs tasks of it.
@@ -355,8 +375,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.inner.check_process();
-        self.inner.blocking.spawn(Lane::User, job, place)
+        self.inner.spawn_blocking_as(Free, job, place)
     }
 
     /// Runs one of the runtime's own blocking calls in its lane.
@@ -406,7 +425,7 @@ impl Handle {
             record.recorder().attach_thread();
         }
         // It returns when the scopes that the future leaves behind have ended, too.
-        let mut future = pin!(Some(future));
+        let mut future = pin!(Some(follow_root(future, Location::caller())));
         let root = Root::new(&self.inner, rooted(future.as_mut()));
         match &self.inner.io {
             IoPool::Threads(_) => rt_scheduler::block_on(root),

@@ -67,7 +67,7 @@
 //! | `futures-io` | yes | `futures_io::{AsyncRead, AsyncWrite}` on the I/O types and on references to them |
 //! | `serde` | no | `serde::Serialize` for [`RuntimeMetrics`] and [`Dump`] |
 //! | `inspect` | no | `Builder::inspect` and `rt::inspect`: a socket that tells `rtop`, or a script, what the runtime does |
-//! | `tracing` | no | a warning, target `rt::stall`, for the first stall from each place: task id, place, how long so far, worker, pool |
+//! | `tracing` | no | a span for each task and events for its wakers, which [tokio-console](guide::slow_service#the-tasks-live-in-tokio-console) shows; a warning, target `rt::stall`, for the first stall from each place: task id, place, how long so far, worker, pool |
 //! | `tokio-context` | no | `Builder::tokio_context` and `rt::compat`: a helper thread with a tokio runtime, for libraries that insist on one |
 //! | `rayon` | no | `rt::rayon`: a rayon pool of the CPU pool's size and priority, whose jobs can be awaited |
 //! | `hyper` | no | `hyper::rt::{Read, Write}` on the I/O types, and `rt::hyper::{Executor, Timer}` |
@@ -133,6 +133,7 @@ pub mod runtime;
 pub mod scope;
 mod select;
 pub mod signal;
+mod spans;
 mod spawn;
 #[cfg(feature = "tracing")]
 mod stalls;

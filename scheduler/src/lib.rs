@@ -88,8 +88,8 @@ pub use {
     rng::random_below,
     stats::WorkerMetrics,
     task::{
-        AbortHandle, HandleSet, Id, JoinError, JoinHandle, Joined, Name, Named, Place, TaskInfo,
-        Waits, id, note, noted, try_id, try_name,
+        AbortHandle, HandleSet, Id, JoinError, JoinHandle, Joined, Name, Named, Numbered, Place,
+        TaskInfo, Waits, id, note, noted, try_id, try_name,
     },
     view::View,
     yield_now::{YieldNow, yield_now},

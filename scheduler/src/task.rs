@@ -71,7 +71,7 @@ pub use {
     id::Id,
     join::{AbortHandle, JoinError, JoinHandle},
     listing::TaskInfo,
-    place::{Name, Named, Place},
+    place::{Name, Named, Numbered, Place},
     set::{HandleSet, Joined},
     trace::{Waits, note, noted},
 };

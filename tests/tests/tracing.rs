@@ -1,4 +1,4 @@
-//! What the feature `tracing` tells.
+//! What the feature `tracing` tells of stalls.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, mpsc};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rt_scheduler::scope::{Blow, Child, Kind, Node, Reason};
-use rt_scheduler::{JoinError, JoinHandle, Lane};
+use rt_scheduler::{JoinError, JoinHandle};
 
 use super::alarm;
 use super::body::run;
@@ -262,11 +262,11 @@ impl Scope {
         T: Send + 'static,
     {
         let (location, child) = (Location::caller(), Child(Arc::clone(&self.node)));
-        let blocking = &self.runtime.inner.blocking;
+        let runtime = &self.runtime.inner;
         if size_of::<F>() > BOX_ABOVE {
-            blocking.spawn_as(child, Lane::User, Box::new(job), location)
+            runtime.spawn_blocking_as(child, Box::new(job), location)
         } else {
-            blocking.spawn_as(child, Lane::User, job, location)
+            runtime.spawn_blocking_as(child, job, location)
         }
     }
 

@@ -7,8 +7,8 @@ use std::ops::Deref;
 use std::panic::{Location, resume_unwind};
 use std::sync::Arc;
 
+use rt_scheduler::JoinHandle;
 use rt_scheduler::scope::{Blow, Kind, TryChild};
-use rt_scheduler::{JoinHandle, Lane};
 
 use super::body::run;
 use super::nursery::Scope;
@@ -213,11 +213,11 @@ impl<E: Send + 'static> TryScope<E> {
         T: Send + 'static,
     {
         let (location, child) = (Location::caller(), self.child());
-        let blocking = &self.scope.runtime().inner.blocking;
+        let runtime = &self.scope.runtime().inner;
         if size_of::<F>() > BOX_ABOVE {
-            blocking.spawn_as(child, Lane::User, Box::new(job), location)
+            runtime.spawn_blocking_as(child, Box::new(job), location)
         } else {
-            blocking.spawn_as(child, Lane::User, job, location)
+            runtime.spawn_blocking_as(child, job, location)
         }
     }
 }

@@ -19,6 +19,7 @@ use rt_scheduler::{JoinHandle, LocalTasks, Place};
 use crate::context;
 use crate::handle::box_if_large;
 use crate::runtime::Runtime;
+use crate::spans::in_span;
 
 /// Which set `spawn_local` means.
 #[derive(Clone, Debug, Default)]
@@ -134,7 +135,15 @@ where
              `LocalSet`, or directly inside the future of `block_on`, not in a spawned task"
         );
     };
-    tasks.spawn(future, place)
+    spawn_into(&tasks, future, place)
+}
+
+fn spawn_into<F>(tasks: &LocalTasks, future: F, place: impl Place) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    in_span!(Local, follow_here(future), place => tasks.spawn(future, place))
 }
 
 /// A set of tasks that stay on the thread which made it.
@@ -227,7 +236,7 @@ impl LocalSet {
         F::Output: 'static,
     {
         let location = Location::caller();
-        box_if_large!(future => self.tasks.spawn(future, location))
+        box_if_large!(future => self.spawn_local_at(future, location))
     }
 
     pub(crate) fn spawn_local_at<F>(&self, future: F, place: impl Place) -> JoinHandle<F::Output>
@@ -235,7 +244,7 @@ impl LocalSet {
         F: Future + 'static,
         F::Output: 'static,
     {
-        self.tasks.spawn(future, place)
+        spawn_into(&self.tasks, future, place)
     }
 
     /// Blocks on `future` on `runtime`, and runs the tasks of this set meanwhile.

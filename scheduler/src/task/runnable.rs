@@ -122,8 +122,9 @@ where
     F: Future,
     P: Place,
 {
+    let id = place.task_id();
     let (location, name) = place.split();
-    let header = allocate(member, future, home, Id::next(), location, name);
+    let header = allocate(member, future, home, id, location, name);
     // SAFETY: `allocate` counted three references: this one, the handle's, and the one that stays
     // behind for the owner list.
     let task = unsafe { TaskRef::from_raw(header) };
