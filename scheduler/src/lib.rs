@@ -39,6 +39,8 @@ mod gate;
 #[cfg(not(loom))]
 mod guard;
 #[cfg(not(loom))]
+mod histogram;
+#[cfg(not(loom))]
 mod hooks;
 #[cfg(not(loom))]
 mod hot;
@@ -46,6 +48,8 @@ mod idle;
 mod lanes;
 #[cfg(not(loom))]
 mod local;
+#[cfg(not(loom))]
+mod observer;
 #[cfg(not(loom))]
 mod pace;
 mod parking;
@@ -58,6 +62,8 @@ mod rng;
 mod roster;
 pub mod scope;
 mod slot;
+#[cfg(not(loom))]
+mod stamps;
 #[cfg(not(loom))]
 mod stats;
 mod task;
@@ -81,8 +87,10 @@ pub use {
     crew::block_in_place,
     current::{CurrentThread, wake_in_order},
     guard::Stall,
+    histogram::{Histogram, HistogramBucket},
     hooks::{Hook, Hooks},
     local::{LocalTasks, LocalWatch},
+    observer::Measures,
     pool::listing::Listing,
     pool::{Config, OnStall, Pool},
     rng::random_below,

@@ -27,7 +27,9 @@ use crate::context;
 use crate::crew::{Crew, Seat};
 use crate::driver::Driver;
 use crate::guard::Stall;
+use crate::histogram::Histogram;
 use crate::hooks::{self, Hook, Hooks};
+use crate::observer::{Measures, Timing};
 use crate::parking::Parking;
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -75,6 +77,8 @@ pub struct Config {
     pub on_stall: Option<OnStall>,
     /// How long the thread of a spare that is not needed stays.
     pub keep_alive: Duration,
+    /// What is measured of each poll.
+    pub measures: Measures,
 }
 
 /// Told of each stall; see [`Config::on_stall`].
@@ -115,6 +119,7 @@ impl Config {
             stall_threshold: Some(Duration::from_millis(10)),
             on_stall: None,
             keep_alive: Duration::from_secs(10),
+            measures: Measures::default(),
         }
     }
 
@@ -138,6 +143,8 @@ pub(crate) struct Shared {
     pub(crate) guarded: bool,
     pub(crate) global_interval: Option<u32>,
     pub(crate) event_interval: u32,
+    /// There if polls are measured.
+    pub(crate) timing: Option<Arc<Timing>>,
     on_unhandled_panic: Option<Hook>,
 }
 
@@ -200,6 +207,7 @@ impl Shared {
         let yielded = &remote.stealers[1 - remote.current.load(Relaxed)];
         let tasks = [remote.slot.take(), insist(|| yielded.steal())];
         for task in tasks.into_iter().flatten() {
+            remote.stats.rescued.add(1);
             self.inject(task);
         }
     }
@@ -211,6 +219,15 @@ impl Shared {
         self.drain();
     }
 
+    /// A thread that is no worker of this pool is about to queue a task that was spawned or woken.
+    #[inline]
+    fn note_queued(&self, task: &Runnable) {
+        if let Some(timing) = &self.timing {
+            timing.queued(task.id());
+        }
+    }
+
+    /// Puts a task where every worker finds it.
     pub(crate) fn inject(&self, task: Runnable) {
         self.injector.push(task);
         self.parking.notify();
@@ -224,6 +241,7 @@ impl Shared {
     #[inline]
     fn inject_new(&self, task: Runnable) {
         record::wake(task.id());
+        self.note_queued(&task);
         self.injector.push(task);
         self.parking.notify();
         // `notify` has fenced: the workers that wind up see the task, or it is seen here that they
@@ -265,6 +283,7 @@ fn insist<T>(mut steal: impl FnMut() -> Steal<T>) -> Option<T> {
 
 impl Schedule for Shared {
     fn schedule(self: Arc<Self>, task: Runnable) {
+        self.note_queued(&task);
         self.inject(task);
     }
 
@@ -314,6 +333,7 @@ impl Pool {
             drained: AtomicBool::new(false),
             global_interval: config.global_queue_interval,
             event_interval: config.event_interval,
+            timing: Timing::new(config.measures, places),
             on_unhandled_panic: config.hooks.on_unhandled_panic.clone(),
         });
         let home = Keeper::new(Arc::clone(&shared) as Arc<dyn Schedule>, places);
@@ -490,6 +510,16 @@ impl Pool {
             .filter(served)
             .map(|(_, metrics)| metrics)
             .collect()
+    }
+
+    /// How long its tasks' polls have taken; `None` if that is not measured.
+    pub fn poll_times(&self) -> Option<Histogram> {
+        self.shared.timing.as_ref()?.poll_times()
+    }
+
+    /// How long its tasks have been in queues before their polls; `None` if that is not measured.
+    pub fn schedule_latencies(&self) -> Option<Histogram> {
+        self.shared.timing.as_ref()?.latencies()
     }
 
     /// How many workers the pool has, spares not counted.

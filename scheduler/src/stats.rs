@@ -29,6 +29,10 @@ pub(crate) struct Stats {
     pub(crate) steals: Counter,
     pub(crate) parks: Counter,
     pub(crate) harvested: Counter,
+    /// Tasks that it has put into the injector.
+    pub(crate) overflow: Counter,
+    /// Tasks that were taken from it and put there. Written by the guard.
+    pub(crate) rescued: Counter,
     /// Nanoseconds in polls, as far as samples tell.
     pub(crate) busy: Counter,
     /// Written by the guard.
@@ -48,6 +52,12 @@ pub struct WorkerMetrics {
     pub parks: u64,
     /// Tasks that it made runnable by polling IO while busy.
     pub harvested: u64,
+    /// Tasks that have left it for the injector, where every worker finds them. A local queue has no limit here,
+    /// so it never runs over by its length: a worker gives away what it has when it blocks in
+    /// [`block_in_place`](crate::block_in_place) and when a spare's service ends; what IO makes runnable
+    /// goes there while long polls wait in the local queue; and the guard puts there what only a worker that is
+    /// stuck in a poll would run.
+    pub overflow: u64,
     /// How long it has polled tasks altogether, estimated from one poll in two to 127.
     pub busy: Duration,
     /// Polls that lasted longer than the stall threshold.
@@ -61,6 +71,7 @@ impl Stats {
             steals: self.steals.get(),
             parks: self.parks.get(),
             harvested: self.harvested.get(),
+            overflow: self.overflow.get().wrapping_add(self.rescued.get()),
             busy: Duration::from_nanos(self.busy.get()),
             stalls: self.stalls.get(),
         }

@@ -38,12 +38,13 @@ use crossbeam_utils::CachePadded;
 use crate::coop;
 use crate::crew::Crew;
 use crate::hooks::Hooks;
+use crate::observer::Observer;
 use crate::pace::Pace;
 use crate::parking::Queues;
 use crate::pool::{Remote, Shared};
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed};
-use crate::record::{self, Kind, Track};
+use crate::record::{self, Kind, Slice, Track};
 use crate::rng::Rng;
 use crate::task::{Keeper, Runnable, Shard, tick, trim_shelf};
 
@@ -100,8 +101,8 @@ pub(crate) struct Local {
     choices: Rng,
     /// Where the order of tasks comes from, if it is a random one.
     order: Option<Rng>,
-    /// Where it is written down what this worker does, if it is.
-    track: Option<Arc<Track>>,
+    /// Who looks on, if anybody does.
+    observer: Option<Box<Observer>>,
 }
 
 impl Local {
@@ -115,6 +116,7 @@ impl Local {
     ) -> Self {
         let [rng, choices, _] = Rng::set(seed);
         let pace = Pace::new(shared.global_interval);
+        let observer = Observer::new(record::current(), shared.timing.clone(), index);
         Local {
             remote: Arc::clone(shared.remote(index)),
             shared,
@@ -134,7 +136,7 @@ impl Local {
             rng,
             choices,
             order: None,
-            track: record::current(),
+            observer,
         }
     }
 
@@ -177,15 +179,22 @@ impl Local {
 
     /// The same worker, recorded wherever it runs.
     pub(crate) fn recorded(self, track: Arc<Track>) -> Self {
+        let timing = self.shared.timing.clone();
         Local {
-            track: Some(track),
+            observer: Observer::new(Some(track), timing, self.index),
             ..self
         }
     }
 
     /// Where it is written down what this worker does.
     pub(crate) fn track(&self) -> Option<&Arc<Track>> {
-        self.track.as_ref()
+        self.observer.as_ref()?.track()
+    }
+
+    /// Something begins that is no poll, for who looks on.
+    #[inline]
+    fn observed(&self, kind: Kind) -> Option<Slice> {
+        self.observer.as_ref()?.slice(kind)
     }
 
     /// The generator for the choices of what is polled here.
@@ -213,8 +222,8 @@ impl Local {
     /// Queues a task that this thread spawned or woke.
     #[inline]
     pub(crate) fn push(&self, task: Runnable) {
-        if let Some(track) = &self.track {
-            track.wake(task.id());
+        if let Some(observer) = &self.observer {
+            observer.queued(task.id());
         }
         match self.dispatch.get() {
             Dispatch::No if self.order.is_some() => self.queue().push(task),
@@ -225,7 +234,10 @@ impl Local {
                 }
             }
             Dispatch::Local => self.queue().push(task),
-            Dispatch::Injector => self.shared.injector.push(task),
+            Dispatch::Injector => {
+                self.remote().stats.overflow.add(1);
+                self.shared.injector.push(task);
+            }
         }
     }
 
@@ -275,9 +287,9 @@ impl Local {
         loop {
             remote.stats.polls.add(1);
             remote.runs(&task);
-            let again = match &self.track {
+            let again = match &self.observer {
                 None => self.run_once(task),
-                Some(track) => self.run_recorded(track, task),
+                Some(observer) => self.run_observed(observer, task),
             };
             remote.rests();
             let yielding = self.yielding.replace(false);
@@ -304,13 +316,13 @@ impl Local {
         }
     }
 
-    /// Runs a task and writes that down.
+    /// Runs a task while somebody looks on.
     #[cold]
     #[inline(never)]
-    fn run_recorded(&self, track: &Track, task: Runnable) -> Option<Runnable> {
-        let poll = track.poll(&task);
+    fn run_observed(&self, observer: &Observer, task: Runnable) -> Option<Runnable> {
+        let poll = observer.begin(&task);
         let again = self.run_once(task);
-        track.end(poll);
+        observer.end(&poll, again.as_ref());
         again
     }
 
@@ -429,7 +441,7 @@ impl Local {
 
     /// Polls for IO without blocking. Returns whether a task became runnable.
     fn harvest(&self, to: Dispatch) -> bool {
-        let _harvest = self.track.as_ref().map(|track| track.slice(Kind::Harvest));
+        let _harvest = self.observed(Kind::Harvest);
         self.since_harvest.set(0);
         self.dispatch.set(to);
         let woken = self.shared.parking.harvest(self.index);
@@ -490,7 +502,7 @@ impl Local {
         let task = self.shared.steal(self.index, self.queue(), &self.rng);
         if task.is_some() {
             self.remote().stats.steals.add(1);
-            if let Some(track) = &self.track {
+            if let Some(track) = self.track() {
                 track.instant(Kind::Steal);
             }
         }
@@ -507,7 +519,7 @@ impl Local {
         hooks.park();
         trim_shelf();
         self.remote().stats.parks.add(1);
-        let park = self.track.as_ref().map(|track| track.slice(Kind::Park));
+        let park = self.observed(Kind::Park);
         self.dispatch.set(Dispatch::Local);
         let searching = self
             .shared
@@ -536,12 +548,13 @@ impl Local {
 
     /// Leaves whatever is queued here to the other workers. Returns whether somebody will come.
     pub(crate) fn hand_over(&self) -> bool {
-        let mut any = false;
+        let mut moved = 0;
         while let Some(task) = self.queued() {
             self.shared.injector.push(task);
-            any = true;
+            moved += 1;
         }
-        !any || self.shared.parking.notify()
+        self.remote().stats.overflow.add(moved);
+        moved == 0 || self.shared.parking.notify()
     }
 
     /// Gives the empty queues back, for the next worker in this place.
