@@ -40,6 +40,10 @@ if tree -p rt --no-default-features | grep -E '^(tokio|futures|tracing)'; then
     fail "rt without features should have nothing of tokio or futures"
 fi
 echo "rt without features: no tokio"
+# The facade alone, no exporter with a runtime of its own.
+if tree -p rt --no-default-features --features metrics | grep -E '^(tokio|hyper|futures|metrics-)'; then
+    fail "\`metrics\` should have the facade alone"
+fi
 
 for pair in rt-scheduler:rt-reactor rt-reactor:rt-scheduler; do
     if tree -p "${pair%:*}" | grep "^${pair#*:} "; then

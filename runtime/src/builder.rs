@@ -5,7 +5,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use rt_reactor::{Process, Reactor};
-use rt_scheduler::{Blocking, BlockingConfig, Config, CurrentThread, Hooks, OnStall, Pool, Stall};
+use rt_scheduler::{
+    Blocking, BlockingConfig, Config, CurrentThread, Hooks, Measures, OnStall, Pool,
+};
 
 use crate::context;
 use crate::cpus;
@@ -25,6 +27,8 @@ use crate::unhandled::{UnhandledPanic, Verdict};
 
 mod check;
 mod debug;
+mod hooks;
+mod measures;
 
 /// Polls between two looks at tasks from other threads, where time must not decide it.
 const REPEATABLE_QUEUE_INTERVAL: u32 = 61;
@@ -73,6 +77,7 @@ pub struct Builder {
     pub(crate) record: Option<Recording>,
     #[cfg(feature = "inspect")]
     pub(crate) inspect: Option<std::path::PathBuf>,
+    measures: Measures,
 }
 
 impl Builder {
@@ -103,6 +108,7 @@ impl Builder {
             record: None,
             #[cfg(feature = "inspect")]
             inspect: None,
+            measures: Measures::default(),
         }
     }
 
@@ -167,30 +173,6 @@ impl Builder {
     /// ```
     pub fn cpu_nice(mut self, nice: i8) -> Self {
         self.cpu_nice = Some(nice);
-        self
-    }
-
-    /// Called on each of the runtime's threads when it begins.
-    pub fn on_thread_start(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
-        self.hooks.on_thread_start = Some(Arc::new(f));
-        self
-    }
-
-    /// Called on each of the runtime's threads before it ends.
-    pub fn on_thread_stop(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
-        self.hooks.on_thread_stop = Some(Arc::new(f));
-        self
-    }
-
-    /// Called on a worker before it sleeps.
-    pub fn on_thread_park(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
-        self.hooks.on_thread_park = Some(Arc::new(f));
-        self
-    }
-
-    /// Called on a worker when it has woken.
-    pub fn on_thread_unpark(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
-        self.hooks.on_thread_unpark = Some(Arc::new(f));
         self
     }
 
@@ -311,22 +293,6 @@ impl Builder {
     /// milliseconds. It is noticed up to 5 milliseconds late.
     pub fn stall_threshold(mut self, threshold: impl Into<Option<Duration>>) -> Self {
         self.stall_threshold = threshold.into();
-        self
-    }
-
-    /// Told of each stall on the IO pool, while it lasts. It runs on the reactor thread, so it must
-    /// be quick. With the feature `tracing` the first stall from each place is also a warning.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let runtime = rt::Runtime::builder()
-    ///     .on_stall(|stall| eprintln!("a task from {} blocks its worker", stall.location))
-    ///     .build()?;
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn on_stall(mut self, f: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
-        self.on_stall = Some(OnStall::new(f));
         self
     }
 
@@ -483,6 +449,8 @@ impl Builder {
             record,
             verdict: self.ends_by_panic().then(Verdict::default),
             maker,
+            #[cfg(feature = "metrics")]
+            name: self.thread_name.clone(),
             #[cfg(feature = "tokio-context")]
             tokio_context: self.tokio_context,
         }))
@@ -557,6 +525,7 @@ impl Builder {
             event_interval: self.event_interval,
             seed: self.seed.unwrap_or(0),
             keep_alive: self.thread_keep_alive,
+            measures: self.measures,
             ..Config::new(&self.thread_name, kind, workers)
         }
     }

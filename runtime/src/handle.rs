@@ -71,6 +71,9 @@ pub(crate) struct Inner {
     pub(crate) verdict: Option<Verdict>,
     /// Which process its threads are in.
     pub(crate) maker: Process,
+    /// What its threads' names begin with.
+    #[cfg(feature = "metrics")]
+    pub(crate) name: String,
     #[cfg(feature = "tokio-context")]
     pub(crate) tokio_context: bool,
 }

@@ -53,7 +53,8 @@
 //! | read and write files | [`fs`] |
 //! | run other programs | [`process`] |
 //! | wait for signals | [`signal`] |
-//! | see what all tasks do | [`Handle::dump`], [`dump`], [`Handle::metrics`] |
+//! | see what all tasks do | [`Handle::dump`], [`dump`] |
+//! | count what the runtime does, and time it | [`Handle::metrics`], [`runtime::Histogram`], feature `metrics` |
 //! | see what each thread does, and who wakes whom | [`record`] |
 //! | watch it from outside, as `top` does | `inspect` |
 //!
@@ -66,6 +67,7 @@
 //! | `sync` | yes | [`sync`], which is `tokio::sync`; no runtime of tokio |
 //! | `futures-io` | yes | `futures_io::{AsyncRead, AsyncWrite}` on the I/O types and on references to them |
 //! | `serde` | no | `serde::Serialize` for [`RuntimeMetrics`] and [`Dump`] |
+//! | `metrics` | no | `Handle::export_metrics`: the metrics for the crate `metrics`, and so for Prometheus and whatever else has an exporter |
 //! | `inspect` | no | `Builder::inspect` and `rt::inspect`: a socket that tells `rtop`, or a script, what the runtime does |
 //! | `tracing` | no | a span for each task and events for its wakers, which [tokio-console](guide::slow_service#the-tasks-live-in-tokio-console) shows; a warning, target `rt::stall`, for the first stall from each place: task id, place, how long so far, worker, pool |
 //! | `tokio-context` | no | `Builder::tokio_context` and `rt::compat`: a helper thread with a tokio runtime, for libraries that insist on one |

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
-use rt_scheduler::{LaneMetrics, Pool, WorkerMetrics};
+use rt_scheduler::{Histogram, LaneMetrics, Pool, WorkerMetrics};
 
 use crate::handle::Inner;
+
+#[cfg(feature = "metrics")]
+mod export;
+mod print;
 
 /// What a runtime has counted, at one moment.
 ///
@@ -28,6 +32,17 @@ pub struct RuntimeMetrics {
     pub spare_workers_started: u64,
     /// How many polls on the IO pool lasted longer than the stall threshold.
     pub stalls: u64,
+    /// How long the polls of the IO pool's tasks have taken; `None` unless the runtime was made with
+    /// [`enable_metrics_poll_time_histogram`](crate::runtime::Builder::enable_metrics_poll_time_histogram).
+    pub io_poll_times: Option<Histogram>,
+    /// How long the IO pool's tasks were queued before their polls; `None` unless the runtime was made with
+    /// [`enable_metrics_schedule_latency_histogram`](crate::runtime::Builder::enable_metrics_schedule_latency_histogram).
+    pub io_schedule_latencies: Option<Histogram>,
+    /// As [`io_poll_times`](RuntimeMetrics::io_poll_times), of the CPU pool; `None` also while that has not started.
+    pub cpu_poll_times: Option<Histogram>,
+    /// As [`io_schedule_latencies`](RuntimeMetrics::io_schedule_latencies), of the CPU pool; `None` also while that has
+    /// not started.
+    pub cpu_schedule_latencies: Option<Histogram>,
     /// The IO pool's workers, and after them the spares that have served.
     pub io_workers: Vec<WorkerMetrics>,
     /// The CPU pool's workers; empty while that pool has not started.
@@ -77,7 +92,11 @@ impl RuntimeMetrics {
             spawned_tasks: io.spawned_tasks() + cpu.map_or(0, Pool::spawned_tasks),
             injected: io.injected() + cpu.map_or(0, Pool::injected),
             spare_workers_started: io.spares_called() + cpu.map_or(0, Pool::spares_called),
-            stalls: io.worker_metrics().iter().map(|worker| worker.stalls).sum(),
+            stalls: io_workers.iter().map(|worker| worker.stalls).sum(),
+            io_poll_times: io.poll_times(),
+            io_schedule_latencies: io.schedule_latencies(),
+            cpu_poll_times: cpu.and_then(Pool::poll_times),
+            cpu_schedule_latencies: cpu.and_then(Pool::schedule_latencies),
             io_workers,
             cpu_workers: cpu.map_or_else(Vec::new, Pool::worker_metrics),
             cpu_nice: granted.cpu_nice,

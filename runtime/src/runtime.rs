@@ -19,7 +19,7 @@ pub use crate::context::EnterGuard;
 pub use crate::fs::engine::FileIo;
 pub use crate::handle::{Handle, TryCurrentError};
 pub use crate::unhandled::UnhandledPanic;
-pub use rt_scheduler::{LaneMetrics, Stall, WorkerMetrics};
+pub use rt_scheduler::{Histogram, HistogramBucket, LaneMetrics, Stall, WorkerMetrics};
 
 /// How long a drop waits for threads that do not come back.
 const DROP_LIMIT: Duration = Duration::from_secs(10);

@@ -28,6 +28,7 @@ impl fmt::Debug for Builder {
             .field("on_stall", &self.on_stall)
             .field("dump_on_signal", &self.dump_on_signal)
             .field("record", &self.record)
+            .field("measures", &self.measures)
             .field("file_io", &self.file_io)
             .field("unhandled_panic", &self.unhandled_panic)
             .finish_non_exhaustive()
