@@ -121,6 +121,27 @@ if command -v wrk > /dev/null; then
 fi
 stop TERM
 
+if command -v curl > /dev/null; then
+    start metrics
+    curl -fsS --max-time 30 "http://127.0.0.1:$port/work?tasks=50" > "$work/sum" || fail "metrics does not work"
+    [[ $(< "$work/sum") == 20825 ]] || fail "metrics added up to $(< "$work/sum")"
+    curl -fsS --max-time 30 "http://127.0.0.1:$port/metrics" > "$work/page" || fail "metrics has no page"
+    # Each line is empty, a comment, or a name, labels and a number.
+    label='[a-z_]+="[^"\\]*"'
+    ! grep -vE "^\$|^# (HELP|TYPE) [a-z_]+ .+\$|^[a-z_]+(\{$label(,$label)*\})? -?[0-9.e+-]+\$" "$work/page" || fail "not what Prometheus reads"
+    for series in 'work_requests_total 1' 'rt_spawned_tasks_total{runtime="rt"} [1-9][0-9]*' \
+        'rt_worker_polls_total{runtime="rt",pool="io",worker="0"} [0-9]+' \
+        'rt_schedule_latency_nanoseconds_bucket{runtime="rt",pool="cpu",le="\+Inf"} 50' \
+        'rt_poll_time_nanoseconds_count{runtime="rt",pool="cpu"} [1-9][0-9]*' \
+        'rt_live_sources{runtime="rt"} [1-9][0-9]*'; do
+        grep -qE "^$series\$" "$work/page" || fail "metrics: no $series"
+    done
+    curl -fsS --max-time 30 "http://127.0.0.1:$port/table" | grep -qE '^cpu queued +50 measured' || fail "metrics has no table"
+    stop INT
+    [[ $status == 0 ]] || fail "metrics ended with status $status after Ctrl-C"
+    echo "metrics: $(grep -cv '^#' "$work/page") lines that Prometheus reads"
+fi
+
 timeout 60 "$bin/grpc" > "$work/grpc.both" || fail "grpc failed"
 grep -q 'one for many:  Hello, Cleo and Dan!' "$work/grpc.both" || fail "grpc did not greet"
 start grpc
