@@ -424,7 +424,7 @@ echo "planted: four bugs, each in the dump"
 
 # It is a workspace of its own, built with a flag of its own, which cargo finds in its folder.
 console=$(realpath -m "${CARGO_TARGET_DIR:-target}")/console
-(cd examples/console && CARGO_TARGET_DIR=$console cargo build -q --locked)
+(cd examples/console && CARGO_TARGET_DIR=$console cargo build -q)
 
 # Starts the example on a port that it asks for until it has one. Sets `server` and `address`.
 start_console() {

@@ -29,6 +29,7 @@ traits_only() {
 }
 
 traits_only -p rt
+traits_only -p rt --features tracing
 for cover in runtime/interop/*/Cargo.toml; do
     traits_only -p "$(sed -n 's/^name = "\(.*\)"/\1/p' "$cover")"
 done

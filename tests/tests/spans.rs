@@ -12,9 +12,10 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
+use rt::dump::{TaskDump, WaitsFor};
 use rt::task::{Builder, JoinSet, LocalSet};
 use rt::{Dispatcher, Handle, Runtime};
-use rt_tests::{FLAVOURS, Flavour, GOES_ON, alone, everywhere, until, with};
+use rt_tests::{FLAVOURS, Flavour, GOES_ON, alone, everywhere, until, until_yielding, with};
 
 use spans::recorder::{Callback, Recorder, Span};
 
@@ -313,6 +314,29 @@ async fn traffic() {
     local.await.unwrap();
     let late = rt::time::timeout(Duration::from_millis(1), pending::<()>());
     assert!(rt::spawn(late).await.unwrap().is_err());
+}
+
+/// What the runtime's own futures leave for a dump does not depend on whose waker they are given.
+#[test]
+fn a_dump_tells_what_a_task_in_a_span_waits_for() {
+    alone(|| {
+        let recorder = record();
+        everywhere(|runtime| {
+            let line = line!() + 2;
+            runtime.block_on(async {
+                let sleeper = rt::spawn(rt::delay(Duration::from_hours(1)));
+                let waits = |task: &TaskDump| {
+                    task.id == sleeper.id()
+                        && matches!(task.waits_for, Some(WaitsFor::Timer { .. }))
+                };
+                until_yielding(|| Handle::current().dump().tasks.iter().any(waits)).await;
+                sleeper.abort();
+                assert!(sleeper.await.unwrap_err().is_cancelled());
+            });
+            assert_eq!(in_line(&recorder, line).entered, 1);
+            recorder.forget();
+        });
+    });
 }
 
 /// A subscriber that wants something else has nothing of tasks.
