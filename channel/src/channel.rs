@@ -27,13 +27,14 @@ use std::fmt;
 use std::task::{Context, Poll, Waker};
 
 use crate::primitive::assert_unlocked;
-use crate::primitive::sync::Lock;
-use crate::primitive::sync::atomic::AtomicUsize;
-use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed};
+use crate::primitive::sync::atomic::Ordering::Relaxed;
+use crate::primitive::sync::atomic::{AtomicBool, AtomicUsize};
+use crate::primitive::sync::{Guard, Lock};
 use crate::state::{Attempt, Front, Side, State};
 use crate::waiters::{Left, Visitor, Waiting};
 use crate::wake::{wake, wake_all};
 
+mod ends;
 #[cfg(all(test, loom))]
 mod model;
 #[cfg(all(test, not(loom)))]
@@ -78,8 +79,8 @@ struct FrontHalf<T> {
 
 struct BackHalf<T> {
     state: Lock<State<T>>,
-    /// How many items were there a moment ago.
-    ready: AtomicUsize,
+    /// Whether a receiver would have found something a moment ago.
+    ready: AtomicBool,
 }
 
 impl<T> Channel<T> {
@@ -91,7 +92,7 @@ impl<T> Channel<T> {
         };
         let back = BackHalf {
             state: Lock::new(State::new(capacity)),
-            ready: AtomicUsize::new(0),
+            ready: AtomicBool::new(false),
         };
         Channel {
             front: Apart(front),
@@ -114,8 +115,8 @@ impl<T> Channel<T> {
 
     /// Under both locks, in their order.
     fn locked_both<R>(&self, work: impl FnOnce(&mut State<T>, &mut Side<'_, T>) -> R) -> R {
-        let ring = &self.front.0.ring;
-        ring.with(|ring| self.step(Some(ring), work))
+        let mut ring = self.front.0.ring.lock();
+        self.step(Some(&mut ring), work)
     }
 
     #[inline]
@@ -125,12 +126,11 @@ impl<T> Channel<T> {
         work: impl FnOnce(&mut State<T>, &mut Side<'_, T>) -> R,
     ) -> R {
         let front = self.front();
-        self.back.0.state.with(|state| {
-            let result = work(state, &mut Side { front, ring });
-            state.settle();
-            self.back.0.ready.store(state.available(), Relaxed);
-            result
-        })
+        let mut state = self.back.0.state.lock();
+        let result = work(&mut state, &mut Side { front, ring });
+        state.settle();
+        self.back.0.ready.store(state.available() > 0, Relaxed);
+        result
     }
 
     /// Tries until it is done or waits, with what it turns out to need. `likely` says whether it is going to
@@ -164,41 +164,34 @@ impl<T> Channel<T> {
         }
     }
 
+    /// Whether a receiver that comes is likely to wait.
     #[inline]
     fn looks_empty(&self) -> bool {
-        self.back.0.ready.load(Relaxed) == 0
+        !self.back.0.ready.load(Relaxed)
     }
 
+    /// Whether a sender that was refused at once is likely to wait.
     #[inline]
     fn looks_full(&self) -> bool {
-        self.back.0.ready.load(Relaxed) >= self.capacity
+        self.capacity != UNBOUNDED && self.front().len() == 0
     }
 
-    /// Calls who waits for the front to become shorter. Under the front's lock.
+    /// Calls who waits for the front to become shorter.
     #[cold]
-    fn tell_back(&self) -> Option<Waker> {
-        self.locked(|state, side| state.front_is_shorter(side.front))
+    #[inline(never)]
+    fn tell_back(&self, ring: Guard<'_, VecDeque<T>>, item: T) -> T {
+        let waker = self.locked(|state, side| state.front_is_shorter(side.front));
+        drop(ring);
+        wake(waker);
+        item
     }
 
-    /// Takes an item from the front, if there is one.
-    #[inline]
-    fn take_from_front(&self) -> Option<T> {
-        let front = self.front();
-        if front.len() == 0 {
-            return None;
-        }
-        let (item, waker) = self.front.0.ring.with(|ring| {
-            let item = ring.pop_front()?;
-            front.len.store(ring.len(), Relaxed);
-            let waker = if front.wanted.load(Relaxed) {
-                self.tell_back()
-            } else {
-                None
-            };
-            Some((item, waker))
-        })?;
+    /// Calls who waits for an item.
+    #[inline(never)]
+    fn tell_receiver(mut state: Guard<'_, State<T>>) {
+        let waker = state.receivers.call();
+        drop(state);
         wake(waker);
-        Some(item)
     }
 
     // Sending.
@@ -214,21 +207,24 @@ impl<T> Channel<T> {
         Ok(())
     }
 
-    /// Sends where that takes no thought: there is room, as far as can be told at once.
-    ///
-    /// # Errors
-    ///
-    /// The item, if it takes [`poll_send`](Channel::poll_send).
+    /// Sends what is in `item` where that takes no thought: there is room, as far as can be told at
+    /// once. `false`: it takes [`poll_send`](Channel::poll_send).
     #[inline]
-    pub fn send_now(&self, item: T) -> Result<(), T> {
+    pub fn send_now(&self, item: &mut Option<T>) -> bool {
         let back = &self.back.0;
-        let waker = back.state.with(|state| {
-            let waker = state.send_now(item)?;
-            back.ready.store(state.available(), Relaxed);
-            Ok(waker)
-        })?;
-        wake(waker);
-        Ok(())
+        let Some(mut state) = back.state.try_lock() else {
+            return false;
+        };
+        let Some(len) = state.put_below_stop(item) else {
+            return false;
+        };
+        if len == 1 {
+            back.ready.store(true, Relaxed);
+        }
+        if state.receivers.waiting() > 0 {
+            Self::tell_receiver(state);
+        }
+        true
     }
 
     /// Sends what is in `item`, which is empty while a rendezvous waits and after success.
@@ -283,8 +279,7 @@ impl<T> Channel<T> {
         cx: &mut Context<'_>,
         place: &mut Waiting,
     ) -> Poll<Result<(), Closed>> {
-        let likely = !place.is_some() && self.looks_full();
-        self.attempt(cx, likely, |state, visitor, side| {
+        self.attempt(cx, false, |state, visitor, side| {
             state.reserve(place, visitor, side)
         })
     }
@@ -337,11 +332,10 @@ impl<T> Channel<T> {
         items: &mut VecDeque<T>,
         place: &mut Waiting,
     ) -> Poll<Result<(), Closed>> {
-        let likely = !place.is_some() && self.looks_full();
         let mut wakers = Vec::new();
         loop {
             let all = items.len() <= BATCH;
-            let sent = self.attempt(cx, likely, |state, visitor, side| {
+            let sent = self.attempt(cx, false, |state, visitor, side| {
                 state.send_many(items, BATCH, &mut wakers, place, visitor, side)
             });
             wake_all(std::mem::take(&mut wakers));
@@ -353,6 +347,35 @@ impl<T> Channel<T> {
     }
 
     // Receiving.
+
+    /// Takes an item where that takes no thought: one is in the front, and nobody else is there.
+    /// `None`: it takes [`poll_recv`](Channel::poll_recv).
+    #[inline]
+    pub fn recv_now(&self) -> Option<T> {
+        if self.front().len() == 0 {
+            return None;
+        }
+        self.take_from(self.front.0.ring.try_lock()?)
+    }
+
+    /// Takes an item from the front, if there is one.
+    fn take_from_front(&self) -> Option<T> {
+        if self.front().len() == 0 {
+            return None;
+        }
+        self.take_from(self.front.0.ring.lock())
+    }
+
+    #[inline]
+    fn take_from(&self, mut ring: Guard<'_, VecDeque<T>>) -> Option<T> {
+        let front = self.front();
+        let item = ring.pop_front()?;
+        front.len.store(ring.len(), Relaxed);
+        if front.wanted.load(Relaxed) {
+            return Some(self.tell_back(ring, item));
+        }
+        Some(item)
+    }
 
     /// Receives without waiting. `Ok(None)`: nothing is there now.
     ///
@@ -382,19 +405,13 @@ impl<T> Channel<T> {
     }
 
     /// Receives. `None`: nothing is there, and nothing will come.
-    #[inline]
+    #[inline(never)]
     pub fn poll_recv(&self, cx: &mut Context<'_>, place: &mut Waiting) -> Poll<Option<T>> {
         if !place.is_some()
             && let Some(item) = self.take_from_front()
         {
             return Poll::Ready(Some(item));
         }
-        self.poll_recv_at_back(cx, place)
-    }
-
-    /// Apart, so that the way of an item from the front is short.
-    #[inline(never)]
-    fn poll_recv_at_back(&self, cx: &mut Context<'_>, place: &mut Waiting) -> Poll<Option<T>> {
         let likely = !place.is_some() && self.looks_empty();
         self.attempt(cx, likely, |state, visitor, side| {
             state.receive(place, visitor, side)
@@ -412,8 +429,7 @@ impl<T> Channel<T> {
         let likely = !place.is_some() && self.looks_empty();
         let before = buffer.len();
         // Room is made before the lock is taken, as far as it can be foreseen.
-        let ready = self.back.0.ready.load(Relaxed) + self.front().len();
-        buffer.reserve(ready.min(limit));
+        buffer.reserve(self.len().min(limit));
         let mut wakers = Vec::new();
         let mut received = self.attempt(cx, likely, |state, visitor, side| {
             let limit = limit.min(BATCH);
@@ -514,55 +530,6 @@ impl<T> Channel<T> {
     /// How many items it has room for when it is empty.
     pub fn capacity(&self) -> usize {
         self.capacity
-    }
-
-    // The ends.
-
-    /// One more sender, by one.
-    pub fn add_sender(&self) {
-        // ORDERING: Relaxed, as in `Arc`: the caller is a sender, so the count is not 0.
-        self.senders.fetch_add(1, Relaxed);
-    }
-
-    /// One more sender, unless the last one has gone.
-    #[must_use = "`false`: there is no new sender"]
-    pub fn try_add_sender(&self) -> bool {
-        let more = |count: usize| (count > 0).then_some(count + 1);
-        self.senders.fetch_update(Relaxed, Relaxed, more).is_ok()
-    }
-
-    /// One sender less. The last one closes.
-    pub fn drop_sender(&self) {
-        if self.senders.fetch_sub(1, AcqRel) == 1 {
-            self.close();
-        }
-    }
-
-    /// How many senders there are.
-    pub fn senders(&self) -> usize {
-        self.senders.load(Relaxed)
-    }
-
-    /// One more receiver, by one.
-    pub fn add_receiver(&self) {
-        // ORDERING: as for senders.
-        self.receivers.fetch_add(1, Relaxed);
-    }
-
-    /// One receiver less. With the last one the channel is closed, and what is in it is dropped.
-    pub fn drop_receiver(&self) {
-        if self.receivers.fetch_sub(1, AcqRel) != 1 {
-            return;
-        }
-        let mut wakers = Vec::new();
-        let left = self.locked_both(|state, side| state.abandon(&mut wakers, side));
-        wake_all(wakers);
-        drop_value(left);
-    }
-
-    /// How many receivers there are.
-    pub fn receivers(&self) -> usize {
-        self.receivers.load(Relaxed)
     }
 }
 

@@ -2,14 +2,21 @@
 //!
 //! The lock is one of the two atomic operations that a message costs, so it gives up what would
 //! need another: it is not fair and keeps no list of those who wait. Its holder runs no foreign
-//! code and never sleeps. Who finds it held spins, a little longer each time: a thread that sends
-//! or receives in a row gets through a good many messages meanwhile with everything in its own
-//! cache. If the holder has lost its CPU, the others offer theirs, and then sleep.
+//! code and never sleeps. Who finds it held spins, a little longer each time. If the holder has lost
+//! its CPU, the others offer theirs, and then sleep.
+//!
+//! Threads that do nothing but send and receive would pass the lock to and fro with each message, and
+//! with it all that it guards from one cache to the other, which takes several times as long as the message.
+//! So a thread that finds it held twice within microseconds leaves it alone for as long as a good many
+//! messages take (`primitive/native.rs`).
 //!
 //! **Orderings**: one edge, from the `Release` store that gives the lock up to the `Acquire`
 //! exchange that takes it next.
 
 #![expect(unsafe_code, reason = "the lock gives out what it holds")]
+
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 
 use crate::primitive::cell::UnsafeCell;
 use crate::primitive::sync::atomic::AtomicBool;
@@ -32,14 +39,12 @@ unsafe impl<T: Send> Sync for SpinLock<T> {}
 // SAFETY: whoever owns the lock owns its contents.
 unsafe impl<T: Send> Send for SpinLock<T> {}
 
-/// Gives the lock up, also when the work panics.
-struct Unlock<'a>(&'a AtomicBool);
-
-impl Drop for Unlock<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.0.store(false, Release);
-    }
+/// The lock, held.
+pub(crate) struct Guard<'a, T> {
+    lock: &'a SpinLock<T>,
+    _held: Held,
+    /// It is as good as a reference to the contents, and may be shared only where that may.
+    _contents: PhantomData<&'a mut T>,
 }
 
 impl<T> SpinLock<T> {
@@ -50,16 +55,29 @@ impl<T> SpinLock<T> {
         }
     }
 
-    /// Does `work` with the contents. It must be short, and must not come back for the lock.
+    /// Takes the lock, for work that is short and does not come back for it.
     #[inline]
-    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+    pub(crate) fn lock(&self) -> Guard<'_, T> {
         if !self.try_acquire() {
             self.acquire();
         }
-        let _unlock = Unlock(&self.locked);
-        let _held = Held::new();
-        // SAFETY: the flag was false and is true: this thread alone is here until `_unlock` goes.
-        self.value.with_mut(|value| work(unsafe { &mut *value }))
+        self.acquired()
+    }
+
+    /// As [`lock`](SpinLock::lock), unless somebody holds it.
+    #[inline]
+    pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
+        self.try_acquire().then(|| self.acquired())
+    }
+
+    /// The caller has set the flag.
+    #[inline]
+    fn acquired(&self) -> Guard<'_, T> {
+        Guard {
+            lock: self,
+            _held: Held::new(),
+            _contents: PhantomData,
+        }
     }
 
     #[inline]
@@ -70,6 +88,7 @@ impl<T> SpinLock<T> {
     }
 
     #[cold]
+    #[inline(never)]
     fn acquire(&self) {
         let mut turn = 0;
         loop {
@@ -80,5 +99,31 @@ impl<T> SpinLock<T> {
             }
             turn += 1;
         }
+    }
+}
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: whoever made the guard turned the flag from false to true: this thread alone has
+        // the contents until the guard goes.
+        self.lock.value.with(|value| unsafe { &*value })
+    }
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`.
+        self.lock.value.with_mut(|value| unsafe { &mut *value })
+    }
+}
+
+impl<T> Drop for Guard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.lock.locked.store(false, Release);
     }
 }

@@ -19,9 +19,9 @@ pub(crate) mod sync {
     pub(crate) use std::sync::atomic;
 
     #[cfg(loom)]
-    pub(crate) use super::modelled::Lock;
+    pub(crate) use super::modelled::{Guard, Lock};
     #[cfg(not(loom))]
-    pub(crate) use crate::lock::SpinLock as Lock;
+    pub(crate) use crate::lock::{Guard, SpinLock as Lock};
 }
 
 pub(crate) mod cell {

@@ -38,8 +38,9 @@ pub(crate) struct State<T> {
     pub(crate) queue: Queue<T>,
     /// How many items were in the front when it was last looked at: by now there may be fewer.
     in_front: usize,
-    /// So much room there is at least, as far as can be told without looking at the front.
-    free: usize,
+    /// How long the queue's last ring may become without another thought: there is room for that, as
+    /// far as can be told without looking at the front.
+    stop: usize,
     pub(crate) capacity: usize,
     /// Room that is promised to permits.
     pub(crate) reserved: usize,
@@ -102,7 +103,7 @@ impl<T> State<T> {
         State {
             queue: Queue::new(),
             in_front: 0,
-            free: 0,
+            stop: 0,
             capacity,
             reserved: 0,
             closed: false,
@@ -146,14 +147,11 @@ impl<T> State<T> {
         limit.saturating_sub(self.queue.len() + self.reserved + in_front)
     }
 
-    /// Sends an item where that takes no thought.
+    /// Sends an item where that takes no thought, and says how long the last ring is then. Whoever
+    /// waits for an item is still to be called.
     #[inline]
-    pub(crate) fn send_now(&mut self, item: T) -> Result<Option<Waker>, T> {
-        if self.free == 0 {
-            return Err(item);
-        }
-        self.free -= 1;
-        Ok(self.put(item))
+    pub(crate) fn put_below_stop(&mut self, item: &mut Option<T>) -> Option<usize> {
+        self.queue.push_below(self.stop, item)
     }
 
     /// The end of any other step: there may be more room, or less.
@@ -162,7 +160,7 @@ impl<T> State<T> {
         // A rendezvous and a closed channel have none to give away.
         let used = self.queue.len() + self.reserved + self.in_front;
         let capacity = if self.closed { 0 } else { self.capacity };
-        self.free = capacity.saturating_sub(used);
+        self.stop = self.queue.stop(capacity.saturating_sub(used));
     }
 
     /// Gives the ring at the head of the queue in exchange for an empty one.
@@ -292,8 +290,12 @@ impl<T> State<T> {
         let has_front = side.front.len() > 0;
         if has_front && side.ring.is_none() {
             // Only under both locks is it certain that there is no room, and that whoever makes
-            // some will see that it is wanted.
-            return Attempt::NeedsFront;
+            // some will see that it is wanted. It will hardly have come meanwhile.
+            return if place.is_some() {
+                Attempt::NeedsFront
+            } else {
+                Attempt::NeedsCopy
+            };
         }
         if !self.senders.wait(place, visitor, || None) {
             return Attempt::NeedsCopy;

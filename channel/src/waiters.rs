@@ -36,19 +36,31 @@ const KEEP: usize = 64;
 /// A future's place among those who wait; without one until it has to.
 ///
 /// Whoever holds it gives it back to the channel before it is dropped, or leaves an entry there.
-#[derive(Debug, Default)]
-pub struct Waiting(Option<u32>);
+#[derive(Debug)]
+pub struct Waiting(u32);
 
 impl Waiting {
     /// Not waiting.
     pub const fn new() -> Self {
-        Waiting(None)
+        Waiting(NONE)
     }
 
     /// Whether there is a place to give back.
     #[inline]
     pub fn is_some(&self) -> bool {
-        self.0.is_some()
+        self.0 != NONE
+    }
+
+    /// The number, if it has one.
+    #[inline]
+    fn number(&self) -> Option<u32> {
+        self.is_some().then_some(self.0)
+    }
+}
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Waiting::new()
     }
 }
 
@@ -147,7 +159,7 @@ impl<V> Waiters<V> {
         visitor: &mut Visitor<'_>,
         value: impl FnOnce() -> Option<V>,
     ) -> bool {
-        if let Some(number) = place.0
+        if let Some(number) = place.number()
             && self.entries[number as usize].place == Place::Waiting
         {
             let entry = &mut self.entries[number as usize];
@@ -162,11 +174,11 @@ impl<V> Waiters<V> {
         let Some(copy) = visitor.copy.take() else {
             return false;
         };
-        if let Some(number) = place.0 {
+        if let Some(number) = place.number() {
             self.entries[number as usize].waker = Some(copy);
             self.link_first(number);
         } else {
-            place.0 = Some(self.enter(copy, value()));
+            place.0 = self.enter(copy, value());
         }
         true
     }
@@ -174,16 +186,22 @@ impl<V> Waiters<V> {
     /// Whether what the entry brought along has been taken.
     pub(crate) fn was_served(&self, place: &Waiting) -> bool {
         place
-            .0
+            .number()
             .is_some_and(|number| self.entries[number as usize].value.is_none())
     }
 
     /// Calls the one who has waited longest: whoever gets the waker must wake it.
     #[inline]
     pub(crate) fn call(&mut self) -> Option<Waker> {
-        if self.first == NONE {
+        if self.waiting == 0 {
             return None;
         }
+        self.call_first()
+    }
+
+    /// Apart, so that the way of an item that nobody waits for is short.
+    #[inline(never)]
+    fn call_first(&mut self) -> Option<Waker> {
         let number = self.first;
         self.unlink(number);
         let entry = &mut self.entries[number as usize];
@@ -209,53 +227,78 @@ impl<V> Waiters<V> {
     /// was taken.
     #[inline]
     pub(crate) fn leave(&mut self, place: &mut Waiting, visitor: &mut Visitor<'_>) -> Option<V> {
-        let left = self.remove(place)?;
-        visitor.old = left.waker;
-        left.value
+        let number = place.number()?;
+        if self.entries[number as usize].place == Place::Waiting {
+            visitor.old = self.withdraw(number);
+        }
+        place.0 = NONE;
+        self.release(number)
     }
 
-    /// As [`leave`](Waiters::leave), by whoever will not come to look again.
-    pub(crate) fn remove(&mut self, place: &mut Waiting) -> Option<Left<V>> {
-        let number = place.0.take()?;
-        let called = self.entries[number as usize].place == Place::Called;
-        if !called {
-            self.unlink(number);
-        }
+    /// Takes who waits out of the list, uncalled.
+    #[inline(never)]
+    fn withdraw(&mut self, number: u32) -> Option<Waker> {
+        self.unlink(number);
+        self.entries[number as usize].waker.take()
+    }
+
+    /// Frees an entry that is not in the list, and gives back what it brought along.
+    fn release(&mut self, number: u32) -> Option<V> {
         let entry = &mut self.entries[number as usize];
         entry.place = Place::Free;
         entry.after = mem::replace(&mut self.free, number);
-        let left = Left {
-            called,
-            waker: entry.waker.take(),
-            value: entry.value.take(),
-        };
+        let value = entry.value.take();
         self.taken -= 1;
         if self.taken == 0 && self.entries.capacity() > KEEP {
             self.entries = Vec::new();
             self.free = NONE;
         }
-        Some(left)
+        value
+    }
+
+    /// As [`leave`](Waiters::leave), by whoever will not come to look again.
+    pub(crate) fn remove(&mut self, place: &mut Waiting) -> Option<Left<V>> {
+        let number = place.number()?;
+        let called = self.entries[number as usize].place == Place::Called;
+        let waker = if called { None } else { self.withdraw(number) };
+        place.0 = NONE;
+        Some(Left {
+            called,
+            waker,
+            value: self.release(number),
+        })
     }
 
     fn enter(&mut self, waker: Waker, value: Option<V>) -> u32 {
-        let mut number = self.free;
-        let entry = Entry {
-            waker: Some(waker),
-            value,
-            place: Place::Free,
-            before: NONE,
-            after: NONE,
-        };
-        if number == NONE {
-            number = u32::try_from(self.entries.len()).expect("fewer than 2^32 futures wait");
-            self.entries.push(entry);
-        } else {
-            self.free = self.entries[number as usize].after;
-            self.entries[number as usize] = entry;
+        if self.free == NONE {
+            self.free = self.add_entry();
         }
+        let number = self.free;
+        let entry = &mut self.entries[number as usize];
+        self.free = entry.after;
+        entry.waker = Some(waker);
+        entry.value = value;
         self.taken += 1;
         self.link_last(number);
         number
+    }
+
+    /// One more entry, which is free.
+    #[cold]
+    #[inline(never)]
+    fn add_entry(&mut self) -> u32 {
+        let number = u32::try_from(self.entries.len());
+        self.entries.push(Entry {
+            waker: None,
+            value: None,
+            place: Place::Free,
+            before: NONE,
+            after: NONE,
+        });
+        number
+            .ok()
+            .filter(|&number| number != NONE)
+            .expect("fewer than 2^32 futures wait")
     }
 
     fn link_last(&mut self, number: u32) {

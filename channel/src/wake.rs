@@ -13,11 +13,17 @@ use crate::primitive::assert_unlocked;
 #[inline]
 pub(crate) fn wake(waker: Option<Waker>) {
     if let Some(waker) = waker {
-        assert_unlocked();
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-            // What it threw is foreign too, and may throw once more; somewhere it must end.
-            mem::forget(catch_unwind(AssertUnwindSafe(|| drop(payload))));
-        }
+        wake_one(waker);
+    }
+}
+
+/// Apart, so that the way of an item that nobody waits for is short.
+#[inline(never)]
+fn wake_one(waker: Waker) {
+    assert_unlocked();
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+        // What it threw is foreign too, and may throw once more; somewhere it must end.
+        mem::forget(catch_unwind(AssertUnwindSafe(|| drop(payload))));
     }
 }
 

@@ -6,42 +6,41 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
 /// Operations a poll.
-const BUDGET: u8 = 128;
+const BUDGET: u64 = 128;
 
-/// No limit: outside tasks, and in [`unconstrained`].
-const UNLIMITED: u8 = u8::MAX;
+/// No limit: outside tasks, and in [`unconstrained`]. These units are counted like others, as that
+/// takes no question; in a thousand years they are not used up. There is room above for a unit that
+/// was taken elsewhere and is given back here.
+const UNLIMITED: u64 = u64::MAX / 2;
 
 thread_local! {
-    static LEFT: Cell<u8> = const { Cell::new(UNLIMITED) };
+    static LEFT: Cell<u64> = const { Cell::new(UNLIMITED) };
 }
 
 /// One unit, taken. Dropped unused it goes back; [`made_progress`](Coop::made_progress) spends it.
 #[must_use = "a unit that is dropped is not spent"]
 #[derive(Debug)]
-pub struct Coop {
-    limited: bool,
-}
+pub struct Coop(());
 
 impl Coop {
     /// Spends the unit: the operation did something.
     #[inline]
-    pub fn made_progress(mut self) {
-        self.limited = false;
+    pub fn made_progress(self) {
+        mem::forget(self);
     }
 }
 
 impl Drop for Coop {
     #[inline]
     fn drop(&mut self) {
-        if self.limited {
-            LEFT.with(|left| left.set(left.get() + 1));
-        }
+        LEFT.with(|left| left.set(left.get() + 1));
     }
 }
 
@@ -49,16 +48,18 @@ impl Drop for Coop {
 #[inline]
 pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<Coop> {
     LEFT.with(|left| match left.get() {
-        UNLIMITED => Poll::Ready(Coop { limited: false }),
-        0 => {
-            cx.waker().wake_by_ref();
-            Poll::Pending
-        }
+        0 => come_again(cx),
         units => {
             left.set(units - 1);
-            Poll::Ready(Coop { limited: true })
+            Poll::Ready(Coop(()))
         }
     })
+}
+
+#[cold]
+fn come_again(cx: &mut Context<'_>) -> Poll<Coop> {
+    cx.waker().wake_by_ref();
+    Poll::Pending
 }
 
 /// Whether the current poll has units left.
@@ -67,7 +68,7 @@ pub fn has_budget_remaining() -> bool {
 }
 
 /// Puts the previous budget back, also when the poll panics.
-struct Restore(u8);
+struct Restore(u64);
 
 impl Drop for Restore {
     fn drop(&mut self) {

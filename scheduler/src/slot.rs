@@ -17,7 +17,7 @@
 //!
 //! # Orderings
 //!
-//! One edge: the `Release` swap in [`put`](Slot::put) publishes the item to the `Acquire` swap in
+//! One edge: the `Release` write in [`put`](Slot::put) publishes the item to the `Acquire` swap in
 //! [`take`](Slot::take) that reads its pointer. All else is `Relaxed`, and each site says why.
 
 #![expect(unsafe_code, reason = "items move through the cell as raw pointers")]
@@ -66,9 +66,16 @@ impl<T: Item> Slot<T> {
     /// Fills the slot and returns what it held before, which the caller must queue.
     #[must_use = "an item pushed out of the slot runs only if it is queued"]
     pub(crate) fn put(&self, item: T) -> Option<T> {
-        // ORDERING: Release publishes the item to whoever takes it. What comes back needs no
-        // Acquire: by S2 it is null, or this same thread stored it.
-        let previous = self.cell.swap(item.into_raw(), Release);
+        let item = item.into_raw();
+        // An empty slot stays empty until its owner fills it (S2), so that needs no swap.
+        if self.cell.load(Relaxed).is_null() {
+            // ORDERING: Release publishes the item to whoever takes it.
+            self.cell.store(item, Release);
+            return None;
+        }
+        // ORDERING: as above. What comes back needs no Acquire: it is null, or this same thread
+        // stored it.
+        let previous = self.cell.swap(item, Release);
         // SAFETY: the swap took `previous` out of the cell.
         unsafe { reclaim(previous) }
     }

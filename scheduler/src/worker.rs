@@ -399,6 +399,11 @@ impl Local {
                 self.lifo_runs.set(self.lifo_runs.get() + 1);
                 return Some(task);
             }
+            if self.queue().is_empty() {
+                // It is the queue's first, so it may go on without passing through.
+                self.lifo_runs.set(0);
+                return Some(task);
+            }
             self.queue().push(task);
         }
         self.lifo_runs.set(0);

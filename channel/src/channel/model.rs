@@ -32,10 +32,16 @@ fn until<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
 
 fn send(channel: &Channel<u32>, item: u32) -> Result<(), Option<u32>> {
     let (mut item, mut place) = (Some(item), Waiting::new());
+    if channel.send_now(&mut item) {
+        return Ok(());
+    }
     until(|cx| channel.poll_send(cx, &mut item, &mut place)).map_err(|Closed| item)
 }
 
 fn receive(channel: &Channel<u32>) -> Option<u32> {
+    if let Some(item) = channel.recv_now() {
+        return Some(item);
+    }
     let mut place = Waiting::new();
     until(|cx| channel.poll_recv(cx, &mut place))
 }
@@ -59,6 +65,20 @@ fn who_waits_for_an_item_or_for_room_is_called() {
         assert_eq!(receive(&channel), Some(1));
         assert_eq!(receive(&channel), Some(2));
         assert_eq!(receive(&channel), None);
+        sending.join().unwrap();
+    });
+}
+
+#[test]
+fn who_waits_is_called_for_an_item_that_is_sent_at_once() {
+    check(3, || {
+        let channel = Arc::new(Channel::new(UNBOUNDED));
+        // From now on there is memory for an item.
+        channel.try_send(0).unwrap();
+        assert_eq!(channel.try_recv(), Ok(Some(0)));
+        let sender = Arc::clone(&channel);
+        let sending = thread::spawn(move || send(&sender, 7).unwrap());
+        assert_eq!(receive(&channel), Some(7));
         sending.join().unwrap();
     });
 }

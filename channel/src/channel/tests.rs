@@ -97,7 +97,21 @@ impl Twins {
 
     /// One random step of both, which must agree.
     fn step(&mut self, random: &mut Random) {
-        match random.below(12) {
+        match random.below(14) {
+            12 => {
+                let (item, room) = (self.number(), self.room());
+                let mut left = Some(item);
+                if self.channel.send_now(&mut left) {
+                    assert!(room > 0 && left.is_none());
+                    self.queue.push_back(item);
+                }
+                assert!(self.queue.back() == Some(&item) || left == Some(item));
+            }
+            13 => {
+                if let Some(item) = self.channel.recv_now() {
+                    assert_eq!(Some(item), self.queue.pop_front());
+                }
+            }
             0 => {
                 let item = self.number();
                 let sent = self.channel.try_send(item);

@@ -12,10 +12,10 @@ fn no_count_is_lost() {
     let lock = SpinLock::new(0);
     thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| (0..EACH).for_each(|_| lock.with(|count| *count += 1)));
+            scope.spawn(|| (0..EACH).for_each(|_| *lock.lock() += 1));
         }
     });
-    assert_eq!(lock.with(|count| *count), 4 * EACH);
+    assert_eq!(*lock.lock(), 4 * EACH);
 }
 
 #[test]
@@ -26,16 +26,13 @@ fn others_wait_for_a_holder_that_sleeps() {
     let (leave, may_leave) = mpsc::channel();
     thread::scope(|scope| {
         scope.spawn(move || {
-            lock.with(|count| {
-                entered.send(()).unwrap();
-                may_leave.recv().unwrap();
-                *count += 1;
-            });
+            let mut count = lock.lock();
+            entered.send(()).unwrap();
+            may_leave.recv().unwrap();
+            *count += 1;
         });
         has_entered.recv().unwrap();
-        let others: Vec<_> = (0..4)
-            .map(|_| scope.spawn(|| lock.with(|count| *count)))
-            .collect();
+        let others: Vec<_> = (0..4).map(|_| scope.spawn(|| *lock.lock())).collect();
         leave.send(()).unwrap();
         for other in others {
             assert_eq!(other.join().unwrap(), 1);
@@ -46,7 +43,10 @@ fn others_wait_for_a_holder_that_sleeps() {
 #[test]
 fn a_panic_inside_gives_the_lock_up() {
     let lock = SpinLock::new(1);
-    let panicked = catch_unwind(AssertUnwindSafe(|| lock.with(|_| panic!("inside"))));
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        let _guard = lock.lock();
+        panic!("inside")
+    }));
     assert!(panicked.is_err());
-    assert_eq!(lock.with(|value| *value), 1);
+    assert_eq!(*lock.lock(), 1);
 }

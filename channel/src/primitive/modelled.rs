@@ -9,11 +9,16 @@ impl<T> Lock<T> {
         Lock(loom::sync::Mutex::new(value))
     }
 
-    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
-        let mut guard = self.0.lock().expect("a model does not panic under a lock");
-        work(&mut guard)
+    pub(crate) fn lock(&self) -> Guard<'_, T> {
+        self.0.lock().expect("a model does not panic under a lock")
+    }
+
+    pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
+        self.0.try_lock().ok()
     }
 }
+
+pub(crate) use loom::sync::MutexGuard as Guard;
 
 /// Lets the holder go on.
 pub(crate) fn relax(_: u32) {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::hint;
 use std::thread::{sleep, yield_now};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// `std`'s cell behind the interface that loom gives its own.
 #[derive(Debug)]
@@ -12,6 +12,11 @@ pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 impl<T> UnsafeCell<T> {
     pub(crate) const fn new(value: T) -> Self {
         UnsafeCell(std::cell::UnsafeCell::new(value))
+    }
+
+    #[inline]
+    pub(crate) fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
+        read(self.0.get())
     }
 
     #[inline]
@@ -27,9 +32,26 @@ const YIELDS: u32 = SPINS + 16;
 /// What a thread sleeps in each turn after that: the holder has lost its CPU.
 const SLEEP: Duration = Duration::from_micros(50);
 
+/// A thread that finds locks held twice within this time is in a dispute.
+const DISPUTE: Duration = Duration::from_micros(4);
+/// How long it then leaves the lock to the others.
+const STAY_AWAY: Duration = Duration::from_micros(20);
+
+thread_local! {
+    /// When the thread last waited for a lock.
+    static WAITED: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
 /// Waits a little for a lock that others hold; longer with each turn.
 #[cold]
 pub(crate) fn relax(turn: u32) {
+    if turn == 0 {
+        let now = Instant::now();
+        let before = WAITED.replace(Some(now));
+        if before.is_some_and(|before| now.duration_since(before) < DISPUTE) {
+            return stay_away(now);
+        }
+    }
     if turn < SPINS {
         for _ in 0..1 << turn {
             hint::spin_loop();
@@ -39,6 +61,17 @@ pub(crate) fn relax(turn: u32) {
     } else {
         sleep(SLEEP);
     }
+}
+
+/// Leaves a lock that threads take in turns, each time with all that it guards, to the others.
+#[cold]
+fn stay_away(start: Instant) {
+    let mut now = start;
+    while now.duration_since(start) < STAY_AWAY {
+        (0..32).for_each(|_| hint::spin_loop());
+        now = Instant::now();
+    }
+    WAITED.set(Some(now));
 }
 
 thread_local! {

@@ -7,6 +7,7 @@ use std::ptr;
 use std::task::{Context, Poll, ready};
 
 use rt_channel::{Channel, Closed, Waiting};
+use rt_scheduler::coop::Coop;
 use rt_scheduler::{Waits, coop, noted};
 
 use super::SendError;
@@ -48,12 +49,14 @@ impl<'a, T> Send<'a, T> {
         }
     }
 
-    /// Sends, or waits, where there was no room at once.
-    fn poll_slowly(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+    /// Sends, or waits, where that could not be done at once.
+    #[inline(never)]
+    fn poll_slowly(&mut self, cx: &mut Context<'_>, unit: Coop) -> Poll<Result<(), SendError<T>>> {
         let sent = ready!(sends(
             self.channel,
             self.channel.poll_send(cx, &mut self.value, &mut self.place)
         ));
+        unit.made_progress();
         Poll::Ready(match (sent, self.value.take()) {
             (Err(Closed), Some(value)) => Err(SendError(value)),
             _ => Ok(()),
@@ -70,24 +73,19 @@ impl<'a, T> Send<'a, T> {
 impl<T> Future for Send<'_, T> {
     type Output = Result<(), SendError<T>>;
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would cost a twelfth of the message, in stores that the lock waits for"
+    )]
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let unit = ready!(coop::poll_proceed(cx));
-        if !this.place.is_some()
-            && let Some(value) = this.value.take()
-        {
-            match this.channel.send_now(value) {
-                Ok(()) => {
-                    unit.made_progress();
-                    return Poll::Ready(Ok(()));
-                }
-                Err(value) => this.value = Some(value),
-            }
+        if !this.place.is_some() && this.channel.send_now(&mut this.value) {
+            unit.made_progress();
+            return Poll::Ready(Ok(()));
         }
-        let sent = ready!(this.poll_slowly(cx));
-        unit.made_progress();
-        Poll::Ready(sent)
+        this.poll_slowly(cx, unit)
     }
 }
 
@@ -229,6 +227,23 @@ pub(super) fn poll_recv<T>(
     place: &mut Waiting,
 ) -> Poll<Option<T>> {
     let unit = ready!(coop::poll_proceed(cx));
+    if !place.is_some()
+        && let Some(value) = channel.recv_now()
+    {
+        unit.made_progress();
+        return Poll::Ready(Some(value));
+    }
+    poll_recv_slowly(channel, cx, place, unit)
+}
+
+/// Receives, or waits, where that could not be done at once.
+#[inline(never)]
+fn poll_recv_slowly<T>(
+    channel: &Channel<T>,
+    cx: &mut Context<'_>,
+    place: &mut Waiting,
+    unit: Coop,
+) -> Poll<Option<T>> {
     let received = ready!(receives(channel, channel.poll_recv(cx, place)));
     unit.made_progress();
     Poll::Ready(received)
