@@ -237,6 +237,16 @@ impl Clock {
         Duration::from_millis(micros.div_ceil(1_000))
     }
 
+    /// How far it is ahead of the monotonic clock, for whatever reason.
+    pub fn ahead(&self) -> Duration {
+        if self.basis == Basis::Monotonic && matches!(self.pace(), Pace::RunsAhead(0)) {
+            return Duration::ZERO;
+        }
+        // In this order: it is rather a few nanoseconds too many.
+        let monotonic = base().monotonic(sys::monotonic_ns());
+        self.now().saturating_duration_since(monotonic)
+    }
+
     /// What a kernel timer on the clock's basis is to be set to for `deadline`, in nanoseconds;
     /// `None` while the basis has no part in the time.
     pub(crate) fn kernel_ns(&self, deadline: Deadline) -> Option<u64> {

@@ -187,10 +187,21 @@ pub(crate) fn is_current() -> bool {
     !CURRENT.get().is_null() || DEFAULT.get().is_some()
 }
 
+/// The present by the clock of the current runtime.
+#[inline]
+pub(crate) fn try_now() -> Result<Deadline, TryCurrentError> {
+    try_with(|handle| handle.inner.reactor.clock().now())
+}
+
 /// The present by the clock of the current runtime; outside a runtime by the monotonic clock.
 #[inline]
 pub(crate) fn now() -> Deadline {
-    try_with(|handle| handle.inner.reactor.clock().now()).unwrap_or_else(|_| Deadline::now())
+    try_now().unwrap_or_else(|_| Deadline::now())
+}
+
+/// How far the clock of the current runtime is ahead of the monotonic one.
+pub(crate) fn ahead() -> Duration {
+    try_with(|handle| handle.inner.reactor.clock().ahead()).unwrap_or_default()
 }
 
 /// How far that clock is ahead of the monotonic one because the machine was suspended.

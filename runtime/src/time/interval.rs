@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use super::{Instant, Sleep, sleep_until};
+use super::{Instant, Sleep, sleep, sleep_until};
 
 #[cfg(test)]
 mod tests;
@@ -39,7 +39,7 @@ const LATE: Duration = Duration::from_millis(5);
 /// ```
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
-    interval_at(Instant::now(), period)
+    with_first(sleep(Duration::ZERO), period)
 }
 
 /// Ticks at `start`, and then every `period`.
@@ -65,12 +65,17 @@ pub fn interval(period: Duration) -> Interval {
 /// ```
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
+    with_first(sleep_until(start), period)
+}
+
+#[track_caller]
+fn with_first(first: Sleep, period: Duration) -> Interval {
     assert!(
         !period.is_zero(),
         "the period of an interval must not be zero"
     );
     Interval {
-        sleep: Box::pin(sleep_until(start)),
+        sleep: Box::pin(first),
         period,
         missed_tick_behavior: MissedTickBehavior::default(),
     }

@@ -17,7 +17,8 @@ mod tests;
 /// Waits until `duration` has passed.
 ///
 /// It never ends early. A zero duration is ready at the first poll, and [`Duration::MAX`] never.
-/// The time runs from this call, not from the first poll.
+/// The time runs from this call, not from the first poll. If the call is made outside a runtime, what passes before the
+/// first poll is measured by the monotonic clock.
 ///
 /// # Panics
 ///
@@ -41,7 +42,25 @@ mod tests;
 /// # }
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
-    sleep_until(Instant::now() + duration)
+    let (now, place) = match context::try_now() {
+        Ok(now) => (now, Place::None),
+        Err(_) => (Deadline::now(), Place::Outside),
+    };
+    Sleep {
+        timer: Timer::new((Instant::from_deadline(now) + duration).to_deadline()),
+        place,
+    }
+}
+
+/// Where a timer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Made outside a runtime, to last for so long by the monotonic clock; in no wheel.
+    Outside,
+    /// In no wheel since its deadline was set.
+    None,
+    /// In a wheel.
+    Wheel,
 }
 
 /// Waits until `deadline`.
@@ -73,7 +92,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep {
         timer: Timer::new(deadline.to_deadline()),
-        placed: false,
+        place: Place::None,
     }
 }
 
@@ -108,8 +127,7 @@ pin_project! {
     pub struct Sleep {
         #[pin]
         timer: Timer,
-        // Whether the timer has been given to a wheel since its deadline was set.
-        placed: bool,
+        place: Place,
     }
 }
 
@@ -126,7 +144,7 @@ impl Sleep {
     /// assert_eq!(sleep_until(deadline).deadline(), deadline);
     /// ```
     pub fn deadline(&self) -> Instant {
-        Instant::from_deadline(self.timer.deadline())
+        Instant::from_deadline(self.due())
     }
 
     /// Whether the deadline has passed.
@@ -150,8 +168,19 @@ impl Sleep {
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         // One that waits keeps its place on the wheel; one that has fired has left it.
-        *this.placed &= !this.timer.is_elapsed();
+        if this.timer.is_elapsed() || (*this.place == Place::Outside && context::is_current()) {
+            *this.place = Place::None;
+        }
         this.timer.reset(deadline.to_deadline());
+    }
+
+    /// The deadline by the clock of the current runtime.
+    fn due(&self) -> Deadline {
+        let deadline = self.timer.deadline();
+        if self.place == Place::Outside {
+            return deadline.saturating_add(context::ahead());
+        }
+        deadline
     }
 }
 
@@ -169,16 +198,18 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         // Not subject to the budget: a deadline that has passed is always told.
-        if !self.placed && !context::is_current() && self.is_elapsed() {
+        if self.place != Place::Wheel && !context::is_current() && self.is_elapsed() {
             // No wheel is needed, and so no runtime.
             return Poll::Ready(());
         }
-        let this = self.project();
-        *this.placed = true;
+        let due = self.due();
+        // The timer itself knows it from here on.
+        let mut this = self.project();
+        if *this.place == Place::Outside {
+            this.timer.as_mut().reset(due);
+        }
+        *this.place = Place::Wheel;
         // It looks at the time, if it is in no wheel yet.
-        let deadline = this.timer.deadline();
-        noted(this.timer.poll(cx, context::wheel), || {
-            waits_until(deadline)
-        })
+        noted(this.timer.poll(cx, context::wheel), || waits_until(due))
     }
 }

@@ -203,6 +203,36 @@ fn time_limits_run_out_while_the_machine_sleeps() {
     });
 }
 
+/// Whoever makes a timer before `block_on` or `spawn` knows of no runtime, and so of no suspension.
+#[test]
+fn timers_that_are_made_outside_are_not_early_although_the_machine_has_slept() {
+    alone(|| {
+        suspend(MINUTE * 600);
+        everywhere_by_boottime(|runtime| {
+            let late = Duration::from_millis(2);
+            let (made, slept) = (std::time::Instant::now(), sleep(late));
+            runtime.block_on(slept);
+            assert!(made.elapsed() >= late);
+            let limit = timeout(MINUTE, async { rt::yield_now().await });
+            runtime.block_on(limit).unwrap();
+            let long = sleep(MINUTE);
+            let task = runtime.spawn(timeout(late, pending::<()>()));
+            assert!(runtime.block_on(task).unwrap().is_err());
+            let mut ticks = interval(MINUTE);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+            runtime.block_on(async {
+                assert_eq!(due(&mut ticks).await, 1, "the first, at once");
+                assert!(!long.is_elapsed());
+                let mut long = std::pin::pin!(long);
+                assert!(poll_once(&mut long).await.is_pending());
+                suspend(MINUTE);
+                long.await;
+                ticks.tick().await;
+            });
+        });
+    });
+}
+
 #[test]
 fn timers_of_the_monotonic_clock_know_of_no_suspension() {
     alone(|| {
