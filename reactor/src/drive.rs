@@ -79,7 +79,7 @@ pub(crate) fn watchdog() -> Sender<()> {
     let (sender, receiver) = channel();
     let test = thread::current().name().unwrap_or("a test").to_owned();
     thread::spawn(move || {
-        if receiver.recv_timeout(Duration::from_mins(1)) == Err(RecvTimeoutError::Timeout) {
+        if receiver.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
             eprintln!("{test} hangs");
             process::abort();
         }

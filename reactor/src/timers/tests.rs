@@ -12,7 +12,7 @@ use crate::probe::Probe;
 use crate::timer::Timer;
 use crate::{Events, Reactor, Wait};
 
-const HOUR: Duration = Duration::from_hours(1);
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// A reactor on a paused clock, with two wheels.
 fn paused(clock: Clock) -> (Arc<Reactor>, Events) {
