@@ -16,7 +16,7 @@ const LINE: u64 = 256;
 const WRITE_LIMIT: Duration = Duration::from_secs(5);
 
 /// How long a client may take for reading all of an answer.
-const ANSWER_LIMIT: Duration = Duration::from_mins(1);
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// What a client's thread has. It gives its place back when it is dropped.
 pub(super) struct Client {
