@@ -29,7 +29,6 @@
 //! guard wakes always.
 
 use std::cell::Cell;
-use std::fmt;
 use std::time::Instant;
 
 use crossbeam_deque::Worker as Deque;
@@ -47,6 +46,8 @@ use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed};
 use crate::record::{self, Kind, Slice, Track};
 use crate::rng::Rng;
 use crate::task::{Keeper, Runnable, Shard, tick, trim_shelf};
+
+mod debug;
 
 /// How many tasks in a row may come from the LIFO slot.
 const LIFO_RUNS: u32 = 3;
@@ -593,13 +594,5 @@ impl Queues for Local {
     fn worth_sharing(&self) -> bool {
         let tasks = self.queue().len() as u64;
         tasks > 0 && (!self.shared.guarded || tasks * self.pace.mean_ns() >= WORTH_WAKING_NS)
-    }
-}
-
-impl fmt::Debug for Local {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Local")
-            .field("index", &self.index)
-            .finish_non_exhaustive()
     }
 }
