@@ -288,12 +288,22 @@ fn those_who_wait_for_others_say_so() {
 fn a_note_is_no_older_than_the_last_poll() {
     everywhere(|runtime| {
         runtime.block_on(async {
-            let task = rt::spawn(async {
-                rt::delay(Duration::from_millis(1)).await;
+            let (sender, receiver) = rt::channel::bounded(1);
+            let task = rt::spawn(async move {
+                receiver.recv().await;
                 pending::<()>().await;
             });
-            let dump =
-                dump_until(|dump| dump.tasks.first().is_some_and(|task| task.polls == 2)).await;
+            let waits_after = |dump: &Dump, polls| {
+                let waits = |task: &TaskDump| task.polls == polls && task.idle.is_some();
+                dump.tasks.first().is_some_and(waits)
+            };
+            let dump = dump_until(|dump| waits_after(dump, 1)).await;
+            assert!(matches!(
+                dump.tasks[0].waits_for,
+                Some(WaitsFor::Receive { .. })
+            ));
+            sender.send(()).await.unwrap();
+            let dump = dump_until(|dump| waits_after(dump, 2)).await;
             assert_eq!(dump.tasks[0].waits_for, None);
             task.abort();
         });
