@@ -129,6 +129,14 @@ const LATE: &str = "the time is over";
 
 impl<T> SendError<T> {
     /// The value that was not sent.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, rx) = rt::channel::bounded(1);
+    /// drop(rx);
+    /// assert_eq!(tx.blocking_send(7).unwrap_err().into_inner(), 7);
+    /// ```
     pub fn into_inner(self) -> T {
         self.0
     }
@@ -136,6 +144,13 @@ impl<T> SendError<T> {
 
 impl<T> TrySendError<T> {
     /// The value that was not sent.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, _rx) = rt::channel::bounded(0);
+    /// assert_eq!(tx.try_send(7).unwrap_err().into_inner(), 7);
+    /// ```
     pub fn into_inner(self) -> T {
         match self {
             TrySendError::Full(value) | TrySendError::Closed(value) => value,
@@ -143,11 +158,26 @@ impl<T> TrySendError<T> {
     }
 
     /// Whether there is only no room now.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, _rx) = rt::channel::bounded(0);
+    /// assert!(tx.try_send(7).unwrap_err().is_full());
+    /// ```
     pub fn is_full(&self) -> bool {
         matches!(self, TrySendError::Full(_))
     }
 
     /// Whether the channel is closed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, rx) = rt::channel::bounded(1);
+    /// drop(rx);
+    /// assert!(tx.try_send(7).unwrap_err().is_closed());
+    /// ```
     pub fn is_closed(&self) -> bool {
         matches!(self, TrySendError::Closed(_))
     }
@@ -155,6 +185,18 @@ impl<T> TrySendError<T> {
 
 impl<T> SendTimeoutError<T> {
     /// The value that was not sent.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let (tx, rx) = rt::channel::bounded(1);
+    /// drop(rx);
+    /// let sent = tx.send_timeout(7, std::time::Duration::MAX).await;
+    /// assert_eq!(sent.unwrap_err().into_inner(), 7);
+    /// # }
+    /// ```
     pub fn into_inner(self) -> T {
         match self {
             SendTimeoutError::Timeout(value) | SendTimeoutError::Closed(value) => value,
@@ -162,11 +204,34 @@ impl<T> SendTimeoutError<T> {
     }
 
     /// Whether the time was over first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let (tx, _rx) = rt::channel::bounded(0);
+    /// let sent = tx.send_timeout(7, std::time::Duration::ZERO).await;
+    /// assert!(sent.unwrap_err().is_timeout());
+    /// # }
+    /// ```
     pub fn is_timeout(&self) -> bool {
         matches!(self, SendTimeoutError::Timeout(_))
     }
 
     /// Whether the channel is closed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let (tx, rx) = rt::channel::bounded(1);
+    /// drop(rx);
+    /// let sent = tx.send_timeout(7, std::time::Duration::MAX).await;
+    /// assert!(sent.unwrap_err().is_closed());
+    /// # }
+    /// ```
     pub fn is_closed(&self) -> bool {
         matches!(self, SendTimeoutError::Closed(_))
     }

@@ -94,6 +94,15 @@ impl<T> Sender<T> {
     }
 
     /// Whether the receiver is gone or has closed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, rx) = rt::channel::oneshot::<u8>();
+    /// assert!(!tx.is_closed());
+    /// drop(rx);
+    /// assert!(tx.is_closed());
+    /// ```
     pub fn is_closed(&self) -> bool {
         self.core.is_closed()
     }
@@ -119,6 +128,17 @@ impl<T> Sender<T> {
     }
 
     /// Polls for what [`closed`](Sender::closed) awaits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let (mut tx, rx) = rt::channel::oneshot::<u8>();
+    /// rt::spawn(async move { drop(rx) });
+    /// std::future::poll_fn(|cx| tx.poll_closed(cx)).await;
+    /// # }
+    /// ```
     pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.core.poll_closed(cx)
     }
@@ -171,16 +191,43 @@ impl<T> Receiver<T> {
 
     /// Wants no value any more: [`Sender::send`] fails from here on. One that was sent before can
     /// still be received.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, mut rx) = rt::channel::oneshot();
+    /// rx.close();
+    /// assert_eq!(tx.send(7), Err(7));
+    /// ```
     pub fn close(&mut self) {
         self.core.close();
     }
 
     /// Whether no value is there now.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, rx) = rt::channel::oneshot();
+    /// assert!(rx.is_empty());
+    /// tx.send(7).unwrap();
+    /// assert!(!rx.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         !self.core.has_value()
     }
 
     /// Whether the value has been received, or will not come.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, mut rx) = rt::channel::oneshot();
+    /// tx.send(7).unwrap();
+    /// assert!(!rx.is_terminated());
+    /// assert_eq!(rx.try_recv(), Ok(7));
+    /// assert!(rx.is_terminated());
+    /// ```
     pub fn is_terminated(&self) -> bool {
         self.core.is_over()
     }

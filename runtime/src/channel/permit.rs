@@ -40,6 +40,14 @@ impl<'a, T> Permit<'a, T> {
     ///
     /// The value arrives also if the channel was closed after the reservation, unless all receivers
     /// are gone: then it is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, rx) = rt::channel::bounded(1);
+    /// tx.try_reserve().unwrap().send(7);
+    /// assert_eq!(rx.try_recv(), Ok(7));
+    /// ```
     pub fn send(self, value: T) {
         self.channel.redeem(Some(value));
         mem::forget(self);
@@ -86,11 +94,27 @@ impl<T> OwnedPermit<T> {
     }
 
     /// Sends, as [`Permit::send`], and gives the sender back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, rx) = rt::channel::bounded(1);
+    /// let tx = tx.try_reserve_owned().unwrap().send(7);
+    /// assert_eq!((tx.len(), rx.try_recv()), (1, Ok(7)));
+    /// ```
     pub fn send(mut self, value: T) -> Sender<T> {
         self.redeem(Some(value))
     }
 
     /// Gives the room to the next, and the sender back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, _rx) = rt::channel::bounded::<u8>(1);
+    /// let tx = tx.try_reserve_owned().unwrap().release();
+    /// assert_eq!(tx.capacity(), 1);
+    /// ```
     pub fn release(mut self) -> Sender<T> {
         self.redeem(None)
     }

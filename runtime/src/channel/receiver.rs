@@ -176,6 +176,16 @@ impl<T> Receiver<T> {
     /// # Panics
     ///
     /// In a task, where it would keep others waiting.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, rx) = rt::channel::unbounded();
+    /// (0..3).for_each(|value| tx.try_send(value).unwrap());
+    /// let mut values = Vec::new();
+    /// assert_eq!(rx.blocking_recv_many(&mut values, 2), 2);
+    /// assert_eq!(values, [0, 1]);
+    /// ```
     #[track_caller]
     pub fn blocking_recv_many(&self, buffer: &mut Vec<T>, limit: usize) -> usize {
         rt_scheduler::block_on(RecvMany::new(&self.channel, buffer, limit))
@@ -202,6 +212,19 @@ impl<T> Receiver<T> {
     }
 
     /// Polls for values, as [`recv_many`](Receiver::recv_many) awaits them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let (tx, mut rx) = rt::channel::unbounded();
+    /// (0..3).for_each(|value| tx.try_send(value).unwrap());
+    /// let mut values = Vec::new();
+    /// std::future::poll_fn(|cx| rx.poll_recv_many(cx, &mut values, 8)).await;
+    /// assert_eq!(values, [0, 1, 2]);
+    /// # }
+    /// ```
     pub fn poll_recv_many(
         &mut self,
         cx: &mut Context<'_>,
@@ -232,36 +255,93 @@ impl<T> Receiver<T> {
     }
 
     /// Whether the channel is closed. There may still be values in it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, rx) = rt::channel::bounded::<u8>(1);
+    /// assert!(!rx.is_closed());
+    /// drop(tx);
+    /// assert!(rx.is_closed());
+    /// ```
     pub fn is_closed(&self) -> bool {
         self.channel.is_closed()
     }
 
     /// How many values are in the channel. Values of senders that wait are not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, rx) = rt::channel::bounded(2);
+    /// tx.try_send(7).unwrap();
+    /// assert_eq!(rx.len(), 1);
+    /// ```
     pub fn len(&self) -> usize {
         self.channel.len()
     }
 
     /// Whether no value is in the channel.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, rx) = rt::channel::bounded(2);
+    /// assert!(rx.is_empty());
+    /// tx.try_send(7).unwrap();
+    /// assert!(!rx.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.channel.is_empty()
     }
 
     /// How many values could be sent now without waiting; see [`Sender::capacity`](super::Sender::capacity).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, rx) = rt::channel::bounded(2);
+    /// tx.try_send(7).unwrap();
+    /// assert_eq!(rx.capacity(), 1);
+    /// ```
     pub fn capacity(&self) -> usize {
         self.channel.room()
     }
 
     /// How many values the channel has room for when it is empty. `usize::MAX` if it is unbounded.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, rx) = rt::channel::bounded(2);
+    /// tx.try_send(7).unwrap();
+    /// assert_eq!(rx.max_capacity(), 2);
+    /// ```
     pub fn max_capacity(&self) -> usize {
         self.channel.capacity()
     }
 
     /// Whether both receive from the same channel.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (_tx, rx) = rt::channel::bounded::<u8>(1);
+    /// assert!(rx.same_channel(&rx.clone()));
+    /// ```
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.channel, &other.channel)
     }
 
     /// How many senders there are. By the time it is read, it may be another number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, rx) = rt::channel::bounded::<u8>(1);
+    /// let _other = tx.clone();
+    /// assert_eq!(rx.sender_strong_count(), 2);
+    /// ```
     pub fn sender_strong_count(&self) -> usize {
         self.channel.senders()
     }

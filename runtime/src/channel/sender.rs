@@ -358,22 +358,53 @@ impl<T> Sender<T> {
     }
 
     /// Whether no value is in the channel.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, _rx) = rt::channel::bounded(2);
+    /// assert!(tx.is_empty());
+    /// tx.try_send(7).unwrap();
+    /// assert!(!tx.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.channel.is_empty()
     }
 
     /// How many values could be sent now without waiting, as with `tokio`'s channels:
     /// [`max_capacity`](Sender::max_capacity) less what is in the channel or reserved. `usize::MAX` if it is unbounded.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, _rx) = rt::channel::bounded(2);
+    /// tx.try_send(7).unwrap();
+    /// assert_eq!(tx.capacity(), 1);
+    /// ```
     pub fn capacity(&self) -> usize {
         self.channel.room()
     }
 
     /// How many values the channel has room for when it is empty. `usize::MAX` if it is unbounded.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, _rx) = rt::channel::bounded::<u8>(2);
+    /// assert_eq!(tx.max_capacity(), 2);
+    /// ```
     pub fn max_capacity(&self) -> usize {
         self.channel.capacity()
     }
 
     /// Whether both send to the same channel.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, _rx) = rt::channel::bounded::<u8>(1);
+    /// assert!(tx.same_channel(&tx.clone()));
+    /// ```
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.channel, &other.channel)
     }
@@ -398,6 +429,14 @@ impl<T> Sender<T> {
     }
 
     /// How many senders there are. By the time it is read, it may be another number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, _rx) = rt::channel::bounded::<u8>(1);
+    /// let other = tx.clone();
+    /// assert_eq!(other.strong_count(), 2);
+    /// ```
     pub fn strong_count(&self) -> usize {
         self.channel.senders()
     }
@@ -461,6 +500,16 @@ pub struct WeakSender<T> {
 
 impl<T> WeakSender<T> {
     /// A sender, unless the last one is gone.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, _rx) = rt::channel::bounded::<u8>(1);
+    /// let weak = tx.downgrade();
+    /// assert!(weak.upgrade().is_some());
+    /// drop(tx);
+    /// assert!(weak.upgrade().is_none());
+    /// ```
     pub fn upgrade(&self) -> Option<Sender<T>> {
         self.channel.try_add_sender().then(|| Sender {
             channel: Arc::clone(&self.channel),
@@ -468,6 +517,13 @@ impl<T> WeakSender<T> {
     }
 
     /// How many senders there are. By the time it is read, it may be another number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let (tx, _rx) = rt::channel::bounded::<u8>(1);
+    /// assert_eq!(tx.downgrade().strong_count(), 1);
+    /// ```
     pub fn strong_count(&self) -> usize {
         self.channel.senders()
     }
