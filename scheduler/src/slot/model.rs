@@ -57,6 +57,8 @@ fn each_item_leaves_once() {
         };
         let mut seen = Vec::new();
         seen.extend(slot.put(Boxed::new(1)).map(|item| item.read()));
+        // A step in between: for loom, what is made at once after the put was made with it.
+        slot.is_empty();
         seen.extend(slot.put(Boxed::new(2)).map(|item| item.read()));
         seen.extend(slot.take().map(|item| item.read()));
         seen.extend(rescuer.join().unwrap());
