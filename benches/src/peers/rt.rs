@@ -126,7 +126,7 @@ impl Channel for Bounded {
     }
 
     async fn send(sender: &mut Self::Sender, message: u64) {
-        send(sender, message).await;
+        sender.send(message).await.expect(RECEIVED);
     }
 
     async fn receive(receiver: &mut Self::Receiver) -> Option<u64> {
@@ -143,7 +143,7 @@ impl Channel for Unbounded {
     }
 
     async fn send(sender: &mut Self::Sender, message: u64) {
-        send(sender, message).await;
+        sender.send(message).await.expect(RECEIVED);
     }
 
     async fn receive(receiver: &mut Self::Receiver) -> Option<u64> {
@@ -154,10 +154,7 @@ impl Channel for Unbounded {
 impl SharedChannel for Bounded {}
 impl SharedChannel for Unbounded {}
 
-async fn send(sender: &channel::Sender<u64>, message: u64) {
-    let sent = sender.send(message).await;
-    sent.expect("the workload keeps its receivers to the end");
-}
+const RECEIVED: &str = "the workload keeps its receivers to the end";
 
 /// Its channel for one value.
 #[derive(Debug)]
