@@ -62,7 +62,6 @@ mod rng;
 mod roster;
 pub mod scope;
 mod slot;
-#[cfg(not(loom))]
 mod stamps;
 #[cfg(not(loom))]
 mod stats;

@@ -2,13 +2,11 @@
 //!
 //! A worker that nobody observes has no observer: that is one branch a poll and a push, for both.
 
-use std::time::Instant;
-
 use crossbeam_utils::CachePadded;
 
 use crate::histogram::{Counts, Histogram};
 use crate::primitive::sync::Arc;
-use crate::record::{Kind, Slice, Track};
+use crate::record::{Kind, Slice, Stopwatch, Track};
 use crate::stamps::Stamps;
 use crate::task::{Id, Runnable};
 
@@ -23,7 +21,7 @@ pub struct Measures {
 
 /// What is measured in a pool.
 pub(crate) struct Timing {
-    began: Instant,
+    watch: Stopwatch,
     /// One of each for every place. A worker writes to its own.
     poll_times: Option<Box<[CachePadded<Counts>]>>,
     latencies: Option<(Stamps, Box<[CachePadded<Counts>]>)>,
@@ -36,33 +34,28 @@ impl Timing {
         (measures != Measures::default()).then(|| {
             let latencies = || (Stamps::new(), counts());
             Arc::new(Timing {
-                began: Instant::now(),
+                watch: Stopwatch::new(),
                 poll_times: measures.poll_times.then(counts),
                 latencies: measures.schedule_latencies.then(latencies),
             })
         })
     }
 
-    fn now(&self) -> u64 {
-        let passed = self.began.elapsed();
-        passed.as_secs() * 1_000_000_000 + u64::from(passed.subsec_nanos())
-    }
-
     /// A task is about to be queued.
     #[cold]
     pub(crate) fn queued(&self, task: Id) {
         if let Some((stamps, _)) = &self.latencies {
-            stamps.put(task.number(), self.now());
+            stamps.put(task.number(), self.watch.now());
         }
     }
 
-    /// A worker begins to poll a task. Returns the time.
+    /// A worker begins to poll a task. Returns the time, in ticks.
     fn begin(&self, worker: usize, task: Id) -> u64 {
-        let now = self.now();
+        let now = self.watch.now();
         if let Some((stamps, counts)) = &self.latencies
             && let Some(waited) = stamps.waited(task.number(), now)
         {
-            counts[worker].record(waited);
+            counts[worker].record(self.watch.nanos(waited, now));
         }
         now
     }
@@ -70,7 +63,9 @@ impl Timing {
     /// The poll that began at `began` has ended; the task was woken meanwhile if it is here again.
     fn end(&self, worker: usize, began: u64, again: Option<Id>) {
         if let Some(counts) = &self.poll_times {
-            counts[worker].record(self.now().saturating_sub(began));
+            let now = self.watch.now();
+            let took = now.saturating_sub(began);
+            counts[worker].record(self.watch.nanos(took, now));
         }
         if let Some(task) = again {
             self.queued(task);

@@ -16,6 +16,8 @@ use std::panic::Location;
 use crate::task::Id;
 
 #[cfg(not(loom))]
+pub(crate) use clock::Stopwatch;
+#[cfg(not(loom))]
 pub use recorder::{Recorder, Slice, slice};
 #[cfg(not(loom))]
 pub(crate) use recorder::{Track, attach, current, detach, instant, poll, wake};

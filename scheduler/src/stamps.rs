@@ -4,7 +4,7 @@
 //! A task's place is found by its id. One word holds when the task was queued and the other bits of its id: a
 //! task that was queued later and has the same place takes it over, and the wait of the earlier one is
 //! then not measured. Tasks that were spawned one after another have places beside each other, so none is lost
-//! while fewer than [`PLACES`] of them wait; of more, the last ones to be queued are measured.
+//! while no more of them wait than there are places; of more, the last ones to be queued are measured.
 //!
 //! # Orderings
 //!
@@ -14,21 +14,20 @@
 use crate::primitive::sync::atomic::AtomicU64;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod model;
+#[cfg(all(test, not(loom)))]
 mod tests;
 
-/// Half a megabyte, of which the pages that are not used are not there.
-const PLACES: usize = 1 << 16;
-
-/// The bits of the time: nanoseconds, which come round again after 73 minutes.
-const TIME: u32 = 42;
+/// The bits of the time: ticks of a clock, which come round again after an hour if there are five in a nanosecond.
+const TIME: u32 = 44;
 
 const TIMES: u64 = (1 << TIME) - 1;
 
 /// See the module.
-pub(crate) struct Stamps(Box<[AtomicU64]>);
+pub(crate) struct Stamps<const PLACES: usize = { 1 << 16 }>(Box<[AtomicU64]>);
 
-impl Stamps {
+impl<const PLACES: usize> Stamps<PLACES> {
     pub(crate) fn new() -> Self {
         Stamps((0..PLACES).map(|_| AtomicU64::new(0)).collect())
     }
@@ -58,7 +57,7 @@ impl Stamps {
             return None;
         }
         let waited = now.wrapping_sub(word) & TIMES;
-        // The lowest bit may have made the stamp a nanosecond late.
+        // The lowest bit may have made the stamp a tick late.
         Some(if waited > TIMES / 2 { 0 } else { waited })
     }
 }

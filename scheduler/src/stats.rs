@@ -56,7 +56,7 @@ pub struct WorkerMetrics {
     /// so it never runs over by its length: a worker gives away what it has when it blocks in
     /// [`block_in_place`](crate::block_in_place) and when a spare's service ends; what IO makes runnable
     /// goes there while long polls wait in the local queue; and the guard puts there what only a worker that is
-    /// stuck in a poll would run.
+    /// stuck in a poll would run. What a dump puts there while it looks through the queues is not counted.
     pub overflow: u64,
     /// How long it has polled tasks altogether, estimated from one poll in two to 127.
     pub busy: Duration,

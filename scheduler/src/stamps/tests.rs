@@ -1,10 +1,12 @@
 //! That a stamp is its own task's.
 
-use super::{PLACES, Stamps, TIMES};
+use super::{Stamps, TIMES};
+
+const PLACES: usize = 1 << 10;
 
 #[test]
 fn a_task_finds_its_own_stamp() {
-    let stamps = Stamps::new();
+    let stamps = Stamps::<PLACES>::new();
     assert_eq!(stamps.waited(7, 100), None);
     stamps.put(7, 101);
     assert_eq!(stamps.waited(7, 151), Some(50));
@@ -15,7 +17,7 @@ fn a_task_finds_its_own_stamp() {
 
 #[test]
 fn the_last_of_two_tasks_in_one_place_has_it() {
-    let stamps = Stamps::new();
+    let stamps = Stamps::<PLACES>::new();
     let (first, second) = (7, 7 + PLACES as u64);
     stamps.put(first, 101);
     stamps.put(second, 103);
@@ -25,7 +27,7 @@ fn the_last_of_two_tasks_in_one_place_has_it() {
 
 #[test]
 fn time_that_comes_round_again_is_no_wait_of_an_hour() {
-    let stamps = Stamps::new();
+    let stamps = Stamps::<PLACES>::new();
     stamps.put(7, TIMES - 4);
     assert_eq!(stamps.waited(7, TIMES + 6), Some(10));
     // The same moment, by an even clock.
