@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rt::runtime::{Builder, Histogram};
 use rt::{Dispatcher, Runtime, RuntimeMetrics, block_in_place, task};
-use rt_tests::{FLAVOURS, Flavour, Watchdog, everywhere, until, until_yielding, with};
+use rt_tests::{FLAVOURS, Flavour, Watchdog, alone, everywhere, until, until_yielding, with};
 
 /// Long for a poll.
 const LONG: Duration = Duration::from_millis(20);
@@ -72,7 +72,8 @@ fn what_a_worker_hands_over_before_it_blocks_has_overflowed() {
     runtime.block_on(spawned).unwrap();
     let workers = runtime.metrics().io_workers;
     let overflow: u64 = workers.iter().map(|worker| worker.overflow).sum();
-    assert_eq!(overflow, 10);
+    // The spare that comes may be sent home before it has run them, and hands some over again.
+    assert!((10..=20).contains(&overflow), "{overflow}");
 }
 
 #[test]
@@ -93,7 +94,11 @@ fn what_the_guard_takes_from_a_stuck_worker_has_overflowed() {
 
 #[test]
 fn nothing_overflows_by_its_number() {
-    everywhere(|runtime| {
+    for flavour in FLAVOURS {
+        let _watchdog = Watchdog::new();
+        // On a busy machine the guard would take one or two.
+        let builder = flavour.builder().stall_threshold(None);
+        let runtime = builder.build().unwrap();
         let many = runtime.spawn(async {
             let tasks: Vec<_> = (0..1000).map(|_| rt::spawn(async {})).collect();
             for task in tasks {
@@ -101,11 +106,9 @@ fn nothing_overflows_by_its_number() {
             }
         });
         runtime.block_on(many).unwrap();
-        let metrics = runtime.metrics();
-        // A stall on a busy machine may move the one in the slot, and one that has yielded.
-        let overflow: u64 = metrics.io_workers.iter().map(|w| w.overflow).sum();
-        assert!(overflow < 100, "{overflow}");
-    });
+        let workers = runtime.metrics().io_workers;
+        assert!(workers.iter().all(|worker| worker.overflow == 0));
+    }
 }
 
 #[test]
@@ -135,39 +138,42 @@ fn each_is_measured_by_itself() {
     assert_eq!(latencies.metrics().io_poll_times, None);
 }
 
-/// However a task is queued: by a spawn or a wake, from inside or outside, by itself, through a limit.
+/// However a task is queued: by a spawn or a wake, from inside or outside, by itself, through a limit. Alone, as
+/// tasks share stamps when so many others have come between that their ids are far apart.
 #[test]
 fn every_poll_is_in_both_histograms() {
-    measured(|runtime| {
-        let handle = runtime.handle().clone();
-        runtime.block_on(async move {
-            let mut tasks = task::JoinSet::new();
-            let limited = Dispatcher::Cpu.limited(1);
-            for round in 0..20 {
-                for dispatcher in [Dispatcher::Io, Dispatcher::Cpu, limited.clone()] {
-                    tasks.spawn_on(dispatcher.clone(), async move {
-                        rt::spawn_on(dispatcher, task::yield_now()).await.unwrap();
-                        rt::spawn(async {}).await.unwrap();
-                        for _ in 0..round {
-                            rt::yield_now().await;
-                        }
-                    });
-                }
-                tasks.spawn(rt::time::sleep(Duration::from_millis(round)));
+    alone(|| measured(poll_in_every_way));
+}
+
+fn poll_in_every_way(runtime: &Runtime) {
+    let handle = runtime.handle().clone();
+    runtime.block_on(async move {
+        let mut tasks = task::JoinSet::new();
+        let limited = Dispatcher::Cpu.limited(1);
+        for round in 0..20 {
+            for dispatcher in [Dispatcher::Io, Dispatcher::Cpu, limited.clone()] {
+                tasks.spawn_on(dispatcher.clone(), async move {
+                    rt::spawn_on(dispatcher, task::yield_now()).await.unwrap();
+                    rt::spawn(async {}).await.unwrap();
+                    for _ in 0..round {
+                        rt::yield_now().await;
+                    }
+                });
             }
-            while let Some(ended) = tasks.join_next().await {
-                ended.unwrap();
-            }
-            let aborted = handle.spawn(std::future::pending::<()>());
-            rt::yield_now().await;
-            aborted.abort();
-            assert!(aborted.await.unwrap_err().is_cancelled());
-            until_yielding(|| handle.metrics().live_tasks == 0).await;
-        });
-        until_all_are_counted(runtime);
-        let (io, cpu) = polls(&runtime.metrics());
-        assert!(io >= 80 && cpu >= 80, "{io} {cpu}");
+            tasks.spawn(rt::time::sleep(Duration::from_millis(round)));
+        }
+        while let Some(ended) = tasks.join_next().await {
+            ended.unwrap();
+        }
+        let aborted = handle.spawn(std::future::pending::<()>());
+        rt::yield_now().await;
+        aborted.abort();
+        assert!(aborted.await.unwrap_err().is_cancelled());
+        until_yielding(|| handle.metrics().live_tasks == 0).await;
     });
+    until_all_are_counted(runtime);
+    let (io, cpu) = polls(&runtime.metrics());
+    assert!(io >= 80 && cpu >= 80, "{io} {cpu}");
 }
 
 #[test]
