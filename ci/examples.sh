@@ -20,6 +20,7 @@ fail() {
 }
 
 cargo build -q -p rt-examples --examples
+cargo build -q -p rtop
 bin=${CARGO_TARGET_DIR:-target}/debug/examples
 
 # Starts `$1` on a port that is free, with what follows as arguments, and sets `server`, its process,
@@ -398,8 +399,10 @@ timeout 30 "$bin/run" 0.2 sleep 1000 > "$work/run" 2>&1 || status=$?
 [[ $status == 124 ]] || fail "run ended with status $status when the time was over"
 echo "run: lines, a status and a limit"
 
-# Each planted bug is in the dump, one line of it. `$1`: which; `$2`: what the line looks like.
+# Each planted bug is in the dump, and in what rtop shows: one line of it. `$1`: which; `$2`, `$3`: what the lines look like.
 planted() {
+    # What the one before has said must not be taken for this one's.
+    rm -f "$work/planted"
     "$bin/planted" "$1" > "$work/planted" 2>&1 &
     server=$!
     for _ in {1..100}; do
@@ -412,15 +415,28 @@ planted() {
     done
     grep -qE "$2" "$work/planted" || fail "no dump shows the planted bug $1"
     grep -qE 'task [0-9]+ `heartbeat` at .*planted.rs:.* waits for a timer' "$work/planted" || fail "no heartbeat"
+    socket=$(sed -n 's/^rtop //p' "$work/planted")
+    "${bin%/examples}/rtop" --once --interval 0.3 "$socket" > "$work/rtop" 2>&1 || fail "rtop has nothing to show of planted $1"
+    grep -qE "$3" "$work/rtop" || fail "rtop does not show the planted bug $1"
+    "${bin%/examples}/rtop" --record "$work/planted.json" "$socket" || fail "rtop has no recording of planted $1"
+    grep -q '"traceEvents"' "$work/planted.json" || fail "the recording of planted $1 is none"
+    rm "$work/planted.json"
     stop INT
     [[ $status == 0 ]] || fail "planted $1 ended with status $status"
+    [[ ! -e $socket ]] || fail "planted $1 has left its socket"
 }
 
-planted blocks '`report` at .* running for .* in one poll on worker [01]'
-planted lock '`request [0-9]` at .* waits for something that is not the runtime'
-planted leak '`watcher` at .* waits for a value from channel 0x'
-planted busy '`poller` at .* polls [0-9]{4,}, busy about'
-echo "planted: four bugs, each in the dump"
+planted blocks '`report` at .* running for .* in one poll on worker [01]' \
+    '^ *now  report, from planted.rs:[0-9]+: [0-9.]+m?s, blocks in '
+planted lock '`request [0-9]` at .* waits for something that is not the runtime' \
+    '0% +0 +1 +[0-9.]+m?s io +idle +request [0-9] .* something that is not the runtime'
+planted leak '`watcher` at .* waits for a value from channel 0x' \
+    'idle +watcher +planted.rs:[0-9]+ +a value from channel 0x'
+planted busy '`poller` at .* polls [0-9]{4,}, busy about' \
+    '^ *[0-9]+% +([0-9]{3,}|[0-9.]+[kM]) +([0-9]{3,}|[0-9.]+[kM]) .* poller +planted.rs:[0-9]+'
+"${bin%/examples}/rtop" --once "$work/nowhere" 2> "$work/rtop" && fail "rtop shows what is not there"
+grep -q 'there is no socket' "$work/rtop" || fail "rtop does not say what is wrong"
+echo "planted: four bugs, each in the dump and in rtop"
 
 # It is a workspace of its own, built with a flag of its own, which cargo finds in its folder.
 console=$(realpath -m "${CARGO_TARGET_DIR:-target}")/console

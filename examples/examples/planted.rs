@@ -1,7 +1,7 @@
-//! A service with a planted bug, to be found with a dump: `planted blocks|lock|leak|busy`.
+//! A service with a planted bug, to be found: `planted blocks|lock|leak|busy`.
 //!
-//! It runs until Ctrl-C. `kill -USR1 PID` makes it write what all of its tasks do to standard error. The guide's
-//! chapter "Why is my service slow?" (`runtime/docs/slow-service.md`) finds each of the four.
+//! It runs until Ctrl-C. `kill -USR1 PID` makes it write what all of its tasks do to standard error; `rtop PATH` shows it
+//! live, and `rtop --record FILE PATH` writes what its threads have done. The guide's chapter "Why is my service slow?" (`runtime/docs/slow-service.md`) finds each of the four.
 
 use std::env;
 use std::io;
@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use rt::channel::{self, Receiver};
+use rt::record::Recording;
 use rt::signal::unix::SignalKind;
 use rt::sync::Mutex;
 use rt::task::Builder;
@@ -30,16 +31,20 @@ fn main() -> io::Result<()> {
             process::exit(2);
         }
     };
+    let path = env::temp_dir().join(format!("planted-{}.sock", process::id()));
     let runtime = rt::Runtime::builder()
         .io_threads(2)
         .dump_on_signal(SignalKind::user_defined1())
+        .record(Recording::last(Duration::from_secs(10)))
+        .inspect(&path)
         .build()?;
     runtime.block_on(async {
         Builder::new().name("heartbeat").spawn(heartbeat());
         planted();
         println!(
-            "running as {}; SIGUSR1 for a dump, Ctrl-C to end",
-            process::id()
+            "running as {}; SIGUSR1 for a dump, Ctrl-C to end\nrtop {}",
+            process::id(),
+            path.display()
         );
         rt::signal::ctrl_c().await
     })?;

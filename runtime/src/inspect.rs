@@ -1,7 +1,7 @@
 //! A socket that tells what a runtime does, to `rtop` and to scripts.
 //!
 //! A runtime that is made with [`Builder::inspect`](crate::runtime::Builder::inspect) listens at a path of the file
-//! system. The program `rtop` shows what it hears there as `top` does processes; anything that can write a line to a
+//! system. The program `rtop` (a package of its own) shows what it hears there as `top` does processes; anything that can write a line to a
 //! Unix socket can ask as well:
 //!
 //! ```text
