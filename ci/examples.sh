@@ -59,6 +59,9 @@ timeout 60 "$bin/tour" --record "$work/tour.json" > "$work/tour" || fail "tour f
 for task in A B C server; do
     grep -q "\"name\":\"$task\"" "$work/tour.json" || fail "tour did not record $task"
 done
+"$bin/trace-svg" "$work/tour.json" "$work/tour.svg" || fail "trace-svg has not drawn the tour"
+grep -q '>server</text>' "$work/tour.svg" || fail "the picture of the tour has no server"
+! "$bin/trace-svg" README.md "$work/no.svg" 2> "$work/trace-svg" || fail "trace-svg has drawn what is no recording"
 echo "tour: both acts ended, recorded in $(wc -l < "$work/tour.json") lines"
 
 timeout 60 "$bin/seeds" > "$work/seeds" || fail "seeds failed"

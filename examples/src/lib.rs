@@ -2,6 +2,7 @@
 //!
 //! * `million`: a million coroutines that pass a token on, and thousands of live connections.
 //! * `tour`: three coroutines on one thread, then on several, with their timeline and what it cost.
+//! * `trace-svg`: a small recording, as `tour --record FILE` makes one, as a picture.
 //! * `echo`: a TCP echo server that ends gracefully on Ctrl-C.
 //! * `http`: a small HTTP/1.1 server for curl and wrk.
 //! * `quic-echo` and `wss-echo`: QUIC by quinn, and websockets over TLS.
