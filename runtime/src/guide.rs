@@ -8,7 +8,7 @@
 //! | [Channels and select](channels_and_select) | values between tasks, and waiting for several things |
 //! | [Time](time) | sleeping, ticking, and limits |
 //! | [Testing](testing) | tests that take no time and can be repeated |
-//! | [Why is my service slow?](slow_service) | four bugs, and how a dump shows each |
+//! | [Why is my service slow?](slow_service) | four bugs, and how a dump, `rtop` and a recording show each |
 //! | [Embedding](embedding) | a runtime in a program that has its own threads and its own loop |
 //! | [Coming from tokio](coming_from_tokio) | how a program moves over, path by path |
 //!
