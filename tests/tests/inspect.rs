@@ -117,9 +117,13 @@ fn it_tells_metrics_and_tasks() {
         let mut client = Client::new(&place.0);
         let first = client.ask("metrics");
         assert_eq!(first["metrics"]["live_tasks"], 1);
-        let dump = client.ask("dump");
+        let mut dump = Value::Null;
+        until(|| {
+            // It is known by its name once it has been polled.
+            dump = client.ask("dump");
+            dump["dump"]["tasks"][0]["name"] == "sleeper"
+        });
         assert_eq!(dump["left_out"], 0);
-        assert_eq!(dump["dump"]["tasks"][0]["name"], "sleeper");
         assert!(first["at"].as_f64().unwrap() < dump["at"].as_f64().unwrap());
         assert!(error(&client.ask("record 1s")).contains("not recorded"));
     }

@@ -45,12 +45,12 @@ impl Client {
         let mut lines = BufReader::new(&*self.stream);
         let mut line = Vec::new();
         loop {
-            if !self.server.is_silent(self.number) {
+            if !self.server.begin_silence(self.number) {
                 break;
             }
             line.clear();
             let read = (&mut lines).take(LINE).read_until(b'\n', &mut line)?;
-            if !self.server.has_asked(self.number) {
+            if !self.server.end_silence(self.number) {
                 break;
             }
             if read == 0 {

@@ -111,10 +111,6 @@ impl Drop for Inspect {
 
 impl Server {
     fn run(self: Arc<Self>) {
-        // The build may have failed after all.
-        if self.home.wait().upgrade().is_none() {
-            return;
-        }
         loop {
             match self.socket.accept() {
                 Ok(stream) => self.admit(stream),
@@ -150,7 +146,7 @@ impl Server {
     }
 
     /// The client waits for its next request. `false` if it has lost its place.
-    pub(super) fn is_silent(&self, number: u64) -> bool {
+    pub(super) fn begin_silence(&self, number: u64) -> bool {
         let mut state = self.state.lock();
         let place = state.place(number);
         place
@@ -159,7 +155,7 @@ impl Server {
     }
 
     /// The client has asked for something. `false` if it has lost its place.
-    pub(super) fn has_asked(&self, number: u64) -> bool {
+    pub(super) fn end_silence(&self, number: u64) -> bool {
         let mut state = self.state.lock();
         let place = state.place(number);
         place.map(|place| place.silent = None).is_some()
