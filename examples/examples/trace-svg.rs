@@ -133,7 +133,15 @@ impl Axis {
         moments.dedup();
         let between = moments.windows(2).map(|pair| pair[1] - pair[0]);
         let mut widths: Vec<f64> = between
-            .map(|micros| 3.0 + 6.0 * (1.0 + micros).log10())
+            .map(|micros: f64| {
+                let width = 3.0 + 6.0 * (1.0 + micros).log10();
+                // What is said of a quiet time needs its room, too.
+                if micros < QUIET {
+                    width
+                } else {
+                    width.max(72.0)
+                }
+            })
             .collect();
         // A poll's label needs its room.
         for poll in events.iter().filter(|event| event.is_poll()) {

@@ -28,7 +28,7 @@ impl Place {
     }
 
     fn runtime(&self) -> Runtime {
-        let last = Recording::last(Duration::from_mins(1)).events_per_thread(256);
+        let last = Recording::last(Duration::from_secs(60)).events_per_thread(256);
         let builder = Runtime::builder().io_threads(2).record(last);
         builder.inspect(&self.0).build().unwrap()
     }
