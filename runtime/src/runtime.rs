@@ -73,6 +73,14 @@ impl Runtime {
     }
 
     /// The settings of a multi-threaded runtime, to be changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::builder().io_threads(2).build()?;
+    /// assert_eq!(runtime.metrics().io_threads, 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -90,12 +98,29 @@ impl Runtime {
     /// # Panics
     ///
     /// If this thread already runs futures: in a task, or inside another `block_on`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let sum = rt::Runtime::new()?.block_on(async { 1 + 1 });
+    /// assert_eq!(sum, 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         box_if_large!(future => self.handle.block_on_here(future))
     }
 
     /// Spawns a task onto the IO pool. See [`Handle::spawn`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let task = runtime.spawn(async { 7 });
+    /// assert_eq!(runtime.block_on(task).unwrap(), 7);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     #[inline]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
@@ -108,6 +133,15 @@ impl Runtime {
     }
 
     /// Spawns a task onto the pool that `dispatcher` names. See [`Handle::spawn_on`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let task = runtime.spawn_on(rt::Dispatcher::Cpu, async { (1..=10).product::<u32>() });
+    /// assert_eq!(runtime.block_on(task).unwrap(), 3_628_800);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_on<F>(&self, dispatcher: Dispatcher, future: F) -> JoinHandle<F::Output>
     where
@@ -119,6 +153,15 @@ impl Runtime {
     }
 
     /// Runs a closure that may block on a thread of its own. See [`Handle::spawn_blocking`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let job = runtime.spawn_blocking(|| std::fs::exists("/proc"));
+    /// assert!(runtime.block_on(job).unwrap()?);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<F, T>(&self, job: F) -> JoinHandle<T>
     where
@@ -129,21 +172,60 @@ impl Runtime {
     }
 
     /// A handle, to clone and to send elsewhere.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let handle = runtime.handle().clone();
+    /// let thread = std::thread::spawn(move || handle.block_on(async { 3 }));
+    /// assert_eq!(thread.join().unwrap(), 3);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
     /// Makes this runtime the current one of this thread until the guard is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let _current = runtime.enter();
+    /// // Free functions find it now, on a thread that runs no futures.
+    /// let task = rt::spawn(async { 5 });
+    /// assert_eq!(runtime.block_on(task).unwrap(), 5);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn enter(&self) -> EnterGuard<'_> {
         self.handle.enter()
     }
 
     /// Every live task, as a tree by scopes. See [`Handle::dump`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// drop(runtime.spawn(std::future::pending::<()>()));
+    /// println!("{}", runtime.dump());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn dump(&self) -> Dump {
         self.handle.dump()
     }
 
     /// The runtime's counters as they are now.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// runtime.block_on(runtime.spawn(async {})).unwrap();
+    /// assert!(runtime.metrics().spawned_tasks >= 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn metrics(&self) -> RuntimeMetrics {
         self.handle.metrics()
     }
@@ -169,6 +251,15 @@ impl Runtime {
     }
 
     /// Ends the runtime without waiting.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// runtime.spawn_blocking(|| std::thread::sleep(std::time::Duration::from_millis(10)));
+    /// runtime.shutdown_background(); // at once
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn shutdown_background(self) {
         self.shutdown_timeout(Duration::ZERO);
     }

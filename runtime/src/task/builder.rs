@@ -72,12 +72,33 @@ impl Builder {
     }
 
     /// What the task is called.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::task::Builder::new().name("sums").spawn(async { rt::task::try_name() });
+    /// assert_eq!(task.await.unwrap().as_deref(), Some("sums"));
+    /// # }
+    /// ```
     pub fn name(mut self, name: impl AsRef<str>) -> Self {
         self.name = Some(Arc::from(name.as_ref()));
         self
     }
 
     /// The pool that the task runs on. Blocking jobs have threads of their own whatever it says.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let on_cpu = rt::task::Builder::new().dispatcher(rt::Dispatcher::Cpu);
+    /// let thread = on_cpu.spawn(async { std::thread::current().name().map(str::to_owned) });
+    /// assert!(thread.await.unwrap().unwrap().contains("cpu"));
+    /// # }
+    /// ```
     pub fn dispatcher(mut self, dispatcher: Dispatcher) -> Self {
         self.dispatcher = dispatcher;
         self
@@ -88,6 +109,16 @@ impl Builder {
     /// # Panics
     ///
     /// Outside a runtime, and as [`Handle::spawn_on`] does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::task::Builder::new().name("a first one").spawn(async { 1 });
+    /// assert_eq!(task.await.unwrap(), 1);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
     where

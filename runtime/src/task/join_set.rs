@@ -12,6 +12,10 @@ use crate::dispatcher::Dispatcher;
 use crate::handle::{Handle, box_if_large};
 use crate::task::{self, AbortHandle, Id, JoinError, JoinHandle, LocalSet};
 
+pub use builder::Builder;
+
+mod builder;
+
 /// Tasks of which the finished ones come out first.
 ///
 /// They run whether or not the set is asked for them. Dropping the set aborts them all;
@@ -62,6 +66,13 @@ pub struct JoinSet<T> {
 
 impl<T> JoinSet<T> {
     /// A set without tasks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let set = rt::task::JoinSet::<()>::new();
+    /// assert!(set.is_empty());
+    /// ```
     pub fn new() -> Self {
         JoinSet {
             handles: HandleSet::new(),
@@ -69,11 +80,35 @@ impl<T> JoinSet<T> {
     }
 
     /// How many tasks there are, those among them that have ended and did not come out yet.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set: rt::task::JoinSet<_> = (0..3).map(|n| async move { n }).collect();
+    /// set.join_next().await;
+    /// assert_eq!(set.len(), 2);
+    /// # }
+    /// ```
     pub fn len(&self) -> usize {
         self.handles.len()
     }
 
     /// Whether there is no task.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.spawn(async {});
+    /// while !set.is_empty() {
+    ///     set.join_next().await;
+    /// }
+    /// # }
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.handles.is_empty()
     }
@@ -96,6 +131,20 @@ impl<T> JoinSet<T> {
     }
 
     /// Lets all tasks go: they run on, and nobody waits for them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let (done, told) = rt::channel::oneshot();
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.spawn(async { drop(done.send("it ran on")) });
+    /// set.detach_all();
+    /// drop(set);
+    /// assert_eq!(told.await, Ok("it ran on"));
+    /// # }
+    /// ```
     pub fn detach_all(&mut self) {
         self.handles.detach_all();
     }
@@ -130,6 +179,17 @@ impl<T: 'static> JoinSet<T> {
     /// # Panics
     ///
     /// Outside a runtime.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.spawn(async { 1 });
+    /// assert_eq!(set.join_next().await.unwrap().unwrap(), 1);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn<F>(&mut self, future: F) -> AbortHandle
     where
@@ -148,6 +208,17 @@ impl<T: 'static> JoinSet<T> {
     /// # Panics
     ///
     /// As [`spawn_on`](crate::spawn_on) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.spawn_on(rt::Dispatcher::Cpu, async { (1..=1000u64).sum() });
+    /// assert_eq!(set.join_all().await, [500_500u64]);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_on<F>(&mut self, dispatcher: Dispatcher, future: F) -> AbortHandle
     where
@@ -187,6 +258,18 @@ impl<T: 'static> JoinSet<T> {
     /// # Panics
     ///
     /// Outside a [`LocalSet`] and the future of a `block_on`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// let here = std::rc::Rc::new(7);
+    /// set.spawn_local(async move { *here });
+    /// assert_eq!(set.join_next().await.unwrap().unwrap(), 7);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_local<F>(&mut self, future: F) -> AbortHandle
     where
@@ -197,6 +280,19 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// Spawns a task into a set that stays on this thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let local = rt::task::LocalSet::new();
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.spawn_local_on(async { 7 }, &local);
+    /// let outputs = local.run_until(set.join_all()).await;
+    /// assert_eq!(outputs, [7]);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_local_on<F>(&mut self, future: F, local: &LocalSet) -> AbortHandle
     where
@@ -211,6 +307,17 @@ impl<T: 'static> JoinSet<T> {
     /// # Panics
     ///
     /// As [`spawn_blocking`](crate::spawn_blocking) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.spawn_blocking(|| std::fs::exists("/proc"));
+    /// assert!(set.join_next().await.unwrap().unwrap().is_ok());
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<F>(&mut self, job: F) -> AbortHandle
     where
@@ -222,6 +329,16 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// Runs a closure that may block on a thread of its own, in the runtime of `handle`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.spawn_blocking_on(|| 6 * 7, runtime.handle());
+    /// assert_eq!(runtime.block_on(set.join_all()), [42]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, job: F, handle: &Handle) -> AbortHandle
     where
@@ -241,6 +358,20 @@ impl<T: 'static> JoinSet<T> {
     /// # Cancel safety
     ///
     /// Cancel safe: a task comes out only with the poll that returns it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set: rt::task::JoinSet<_> = (1..=3).map(|n| async move { n }).collect();
+    /// let mut sum = 0;
+    /// while let Some(ended) = set.join_next().await {
+    ///     sum += ended.unwrap();
+    /// }
+    /// assert_eq!(sum, 6);
+    /// # }
+    /// ```
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         self.next().await.map(|(_, output)| output)
     }
@@ -270,6 +401,21 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// A task that has ended, if there is one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// assert!(set.try_join_next().is_none());
+    /// let task = set.spawn(async { 5 });
+    /// while !task.is_finished() {
+    ///     rt::yield_now().await;
+    /// }
+    /// assert_eq!(set.try_join_next().unwrap().unwrap(), 5);
+    /// # }
+    /// ```
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         self.handles.try_next().map(|(_, output)| output)
     }
@@ -404,97 +550,5 @@ where
         let mut set = JoinSet::new();
         set.extend(futures);
         set
-    }
-}
-
-/// A [`task::Builder`] whose task goes into a [`JoinSet`]; made by [`JoinSet::build_task`].
-#[derive(Debug)]
-#[must_use = "a builder spawns a task only when one of its `spawn` functions is called"]
-pub struct Builder<'a, T> {
-    task: task::Builder,
-    set: &'a mut JoinSet<T>,
-}
-
-impl<T: 'static> Builder<'_, T> {
-    /// What the task is called.
-    pub fn name(mut self, name: impl AsRef<str>) -> Self {
-        self.task = self.task.name(name);
-        self
-    }
-
-    /// The pool that the task runs on.
-    pub fn dispatcher(mut self, dispatcher: Dispatcher) -> Self {
-        self.task = self.task.dispatcher(dispatcher);
-        self
-    }
-
-    /// Spawns the task into the current runtime. See [`task::Builder::spawn`].
-    ///
-    /// # Panics
-    ///
-    /// Outside a runtime.
-    #[track_caller]
-    pub fn spawn<F>(self, future: F) -> AbortHandle
-    where
-        F: Future<Output = T> + Send + 'static,
-        T: Send,
-    {
-        self.set.insert(self.task.spawn(future))
-    }
-
-    /// Spawns the task into the runtime of `handle`. See [`task::Builder::spawn_on`].
-    #[track_caller]
-    pub fn spawn_on<F>(self, future: F, handle: &Handle) -> AbortHandle
-    where
-        F: Future<Output = T> + Send + 'static,
-        T: Send,
-    {
-        self.set.insert(self.task.spawn_on(future, handle))
-    }
-
-    /// Spawns a task that stays on this thread. See [`task::Builder::spawn_local`].
-    ///
-    /// # Panics
-    ///
-    /// Outside a [`LocalSet`] and the future of a `block_on`.
-    #[track_caller]
-    pub fn spawn_local<F>(self, future: F) -> AbortHandle
-    where
-        F: Future<Output = T> + 'static,
-    {
-        self.set.insert(self.task.spawn_local(future))
-    }
-
-    /// Spawns a task into a set that stays on this thread. See [`task::Builder::spawn_local_on`].
-    #[track_caller]
-    pub fn spawn_local_on<F>(self, future: F, local: &LocalSet) -> AbortHandle
-    where
-        F: Future<Output = T> + 'static,
-    {
-        self.set.insert(self.task.spawn_local_on(future, local))
-    }
-
-    /// Runs a closure that may block on a thread of its own. See [`task::Builder::spawn_blocking`].
-    ///
-    /// # Panics
-    ///
-    /// Outside a runtime.
-    #[track_caller]
-    pub fn spawn_blocking<F>(self, job: F) -> AbortHandle
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send,
-    {
-        self.set.insert(self.task.spawn_blocking(job))
-    }
-
-    /// As [`spawn_blocking`](Builder::spawn_blocking), in the runtime of `handle`.
-    #[track_caller]
-    pub fn spawn_blocking_on<F>(self, job: F, handle: &Handle) -> AbortHandle
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send,
-    {
-        self.set.insert(self.task.spawn_blocking_on(job, handle))
     }
 }

@@ -96,11 +96,34 @@ impl<T> JoinHandle<T> {
     /// that says [`is_cancelled`](JoinError::is_cancelled). A task that is complete keeps its value,
     /// and a task that is being polled may still complete in that poll. Calling it again, from any
     /// thread, or after the runtime is gone, does nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::spawn(std::future::pending::<()>());
+    /// task.abort();
+    /// assert!(task.await.unwrap_err().is_cancelled());
+    /// # }
+    /// ```
     pub fn abort(&self) {
         self.task.abort();
     }
 
     /// A handle that can only abort, to keep elsewhere.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::spawn(std::future::pending::<()>());
+    /// let abort: rt::task::AbortHandle = task.abort_handle();
+    /// abort.abort();
+    /// assert!(task.await.is_err());
+    /// # }
+    /// ```
     #[must_use]
     pub fn abort_handle(&self) -> AbortHandle {
         AbortHandle {
@@ -109,11 +132,34 @@ impl<T> JoinHandle<T> {
     }
 
     /// Whether the task has ended and its future is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::spawn(async {});
+    /// while !task.is_finished() {
+    ///     rt::yield_now().await;
+    /// }
+    /// # }
+    /// ```
     pub fn is_finished(&self) -> bool {
         self.task.header().state.is_complete()
     }
 
     /// The task's id.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::spawn(async { rt::task::id() });
+    /// let id = task.id();
+    /// assert_eq!(task.await.unwrap(), id);
+    /// # }
+    /// ```
     pub fn id(&self) -> Id {
         self.task.header().id
     }
@@ -222,16 +268,51 @@ impl RefUnwindSafe for AbortHandle {}
 
 impl AbortHandle {
     /// Asks the task to end, as [`JoinHandle::abort`] does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::spawn(std::future::pending::<()>());
+    /// let abort = task.abort_handle();
+    /// abort.abort();
+    /// abort.abort(); // does nothing more
+    /// assert!(task.await.unwrap_err().is_cancelled());
+    /// # }
+    /// ```
     pub fn abort(&self) {
         self.task.abort();
     }
 
     /// Whether the task has ended and its future is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::spawn(async { 1 });
+    /// let abort = task.abort_handle();
+    /// task.await.unwrap();
+    /// assert!(abort.is_finished());
+    /// # }
+    /// ```
     pub fn is_finished(&self) -> bool {
         self.task.header().state.is_complete()
     }
 
     /// The task's id.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::spawn(async {});
+    /// assert_eq!(task.abort_handle().id(), task.id());
+    /// # }
+    /// ```
     pub fn id(&self) -> Id {
         self.task.header().id
     }
@@ -288,6 +369,17 @@ impl JoinError {
     }
 
     /// Whether the task was aborted, by whomever, or its runtime was shut down before it ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::spawn(std::future::pending::<()>());
+    /// task.abort();
+    /// assert!(task.await.unwrap_err().is_cancelled());
+    /// # }
+    /// ```
     pub fn is_cancelled(&self) -> bool {
         matches!(self.kind, Kind::Cancelled | Kind::Deadline)
     }
@@ -304,6 +396,16 @@ impl JoinError {
     }
 
     /// Whether the task panicked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::spawn(async { panic!("on purpose") });
+    /// assert!(task.await.unwrap_err().is_panic());
+    /// # }
+    /// ```
     pub fn is_panic(&self) -> bool {
         matches!(self.kind, Kind::Panic(_))
     }
@@ -313,6 +415,17 @@ impl JoinError {
     /// # Panics
     ///
     /// If the task did not panic; [`try_into_panic`](JoinError::try_into_panic) does not.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::spawn(async { panic!("on purpose") });
+    /// let payload = task.await.unwrap_err().into_panic();
+    /// assert_eq!(payload.downcast_ref(), Some(&"on purpose"));
+    /// # }
+    /// ```
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
         match self.try_into_panic() {
@@ -326,6 +439,18 @@ impl JoinError {
     /// # Errors
     ///
     /// Gives the error back if the task did not panic.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::spawn(std::future::pending::<()>());
+    /// task.abort();
+    /// let error = task.await.unwrap_err().try_into_panic().unwrap_err();
+    /// assert!(error.is_cancelled());
+    /// # }
+    /// ```
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
         match self.kind {
             // A mutex is poisoned by a panic of its holder; this one is never locked.
@@ -353,6 +478,18 @@ impl JoinError {
     }
 
     /// The id of the task that failed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::spawn(std::future::pending::<()>());
+    /// let id = task.id();
+    /// task.abort();
+    /// assert_eq!(task.await.unwrap_err().id(), id);
+    /// # }
+    /// ```
     pub fn id(&self) -> Id {
         self.id
     }
