@@ -29,6 +29,7 @@
 //! guard wakes always.
 
 use std::cell::Cell;
+use std::fmt;
 use std::time::Instant;
 
 use crossbeam_deque::Worker as Deque;
@@ -47,7 +48,7 @@ use crate::record::{self, Kind, Slice, Track};
 use crate::rng::Rng;
 use crate::task::{Keeper, Runnable, Shard, tick, trim_shelf};
 
-mod debug;
+mod leaving;
 
 /// How many tasks in a row may come from the LIFO slot.
 const LIFO_RUNS: u32 = 3;
@@ -538,47 +539,9 @@ impl Local {
         hooks.unpark();
     }
 
-    /// Gives up the right to search before the loop is left for good or for a while.
-    pub(crate) fn leave(&self) {
-        if self.searching.replace(false) {
-            self.shared.parking.found_work(self);
-        }
-    }
-
-    /// Whatever is queued here.
-    fn queued(&self) -> Option<Runnable> {
-        let slot = self.remote().slot.take();
-        slot.or_else(|| self.queues[0].pop())
-            .or_else(|| self.queues[1].pop())
-    }
-
-    /// Leaves whatever is queued here to the other workers. Returns whether somebody will come.
-    pub(crate) fn hand_over(&self) -> bool {
-        let mut moved = 0;
-        while let Some(task) = self.queued() {
-            self.shared.injector.push(task);
-            moved += 1;
-        }
-        self.remote().stats.overflow.add(moved);
-        moved == 0 || self.shared.parking.notify()
-    }
-
-    /// Gives the empty queues back, for the next worker in this place.
-    pub(crate) fn into_queues(self) -> [Deque<Runnable>; 2] {
-        self.remote().current.store(0, Relaxed);
-        self.queues
-    }
-
     /// The crew that this worker belongs to.
     pub(crate) fn crew(&self) -> Option<&Arc<Crew>> {
         self.crew.as_ref()
-    }
-
-    /// Cancels whatever is queued here.
-    pub(crate) fn drain(&self) {
-        while let Some(task) = self.queued() {
-            task.cancel();
-        }
     }
 }
 
@@ -594,5 +557,13 @@ impl Queues for Local {
     fn worth_sharing(&self) -> bool {
         let tasks = self.queue().len() as u64;
         tasks > 0 && (!self.shared.guarded || tasks * self.pace.mean_ns() >= WORTH_WAKING_NS)
+    }
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Local")
+            .field("index", &self.index)
+            .finish_non_exhaustive()
     }
 }
