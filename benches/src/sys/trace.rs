@@ -4,10 +4,14 @@
 //! threads are traced with `ptrace`. Attaching interrupts each thread's wait once, which makes a
 //! runtime look round and wait again; what happens in a settling time is therefore not counted.
 //!
-//! **Bounds**: threads that the process starts while it is traced are not counted. The caller's thread
-//! is the tracer and must be an ancestor of the process, or privileged.
+//! The tracer is a thread of its own. With its end the kernel lets go of every thread that could not be let
+//! go of by then; else such a thread would never be reaped, nor the process that it belongs to.
+//!
+//! **Bounds**: threads that the process starts while it is traced are not counted. The calling process
+//! must be an ancestor of the traced one, or privileged.
 
 use std::io;
+use std::panic::resume_unwind;
 use std::ptr;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,6 +27,11 @@ const LOOK_EVERY: Duration = Duration::from_micros(200);
 
 /// The number of system calls that process `pid` begins in `window`, after `settle`.
 pub(crate) fn syscalls(pid: u32, settle: Duration, window: Duration) -> io::Result<u64> {
+    let counted = thread::scope(|scope| scope.spawn(|| count(pid, settle, window)).join());
+    counted.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+fn count(pid: u32, settle: Duration, window: Duration) -> io::Result<u64> {
     let tracees = Tracees::attach(pid)?;
     tracees.stops_until(Instant::now() + settle)?;
     let stops = tracees.stops_until(Instant::now() + window)?;
@@ -82,8 +91,8 @@ impl Tracees {
 
 impl Drop for Tracees {
     fn drop(&mut self) {
-        // Detaching works only on a stopped thread. One that is not stopped by then stays traced
-        // until this thread ends, which lets it go as well.
+        // Detaching works only on a stopped thread. One that is not stopped by then is let go of when this
+        // thread ends.
         for &thread in &self.threads {
             let _ = trace(libc::PTRACE_INTERRUPT, thread, 0);
         }
