@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use rt::dump::TaskState;
 use rt::record::Recording;
 use rt::{Dispatcher, Runtime, task};
 use rt_tests::{FLAVOURS, Flavour, Watchdog, until, with};
@@ -201,6 +202,14 @@ fn an_arrow_leads_from_the_waker_to_the_task() {
             receive.await.unwrap();
         });
         waiting.await.unwrap();
+        // Its first poll has ended: what comes now wakes it.
+        let handle = rt::Handle::current();
+        rt_tests::until_yielding(|| {
+            let dump = handle.dump();
+            let mut tasks = dump.tasks.iter();
+            tasks.any(|task| task.id == woken.id() && task.state == TaskState::Idle)
+        })
+        .await;
         let builder = task::Builder::new()
             .name("waker")
             .dispatcher(Dispatcher::Cpu);
