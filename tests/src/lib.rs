@@ -19,7 +19,7 @@ pub use alone::{alone, alone_after};
 pub use census::{Census, Counted};
 pub use flavour::{FLAVOURS, Flavour, everywhere, with};
 pub use fork::{in_child, lives_on_as_child};
-pub use memory::memory;
+pub use memory::{memory, memory_in_use};
 pub use process::{cpu_time, fds, sleeps, thread_names, threads};
 pub use wait::{GOES_ON, poll_once, until, until_yielding};
 pub use waker::{Fault, FaultyWaker, counting_waker};

@@ -21,3 +21,12 @@ pub fn memory() -> usize {
     let kilobytes = kilobytes.and_then(|kilobytes| kilobytes.parse::<usize>().ok());
     kilobytes.expect("VmRSS in kilobytes") * 1024
 }
+
+/// How many bytes the program has from the allocator. What the allocator keeps of what was given back does not
+/// count: glibc does not return the top of a thread's arena while it is smaller than a threshold, which grows
+/// with the largest block that was ever freed, and not for `malloc_trim` either.
+pub fn memory_in_use() -> usize {
+    // SAFETY: takes no pointer; any thread may call it.
+    let info = unsafe { libc::mallinfo2() };
+    info.uordblks + info.hblkhd
+}

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use rt::net::{TcpListener, TcpStream};
-use rt::time::sleep;
+use rt::time::{interval, sleep};
 use rt::{Dispatcher, Runtime, block_in_place};
 use rt_tests::{FLAVOURS, Flavour, Watchdog, everywhere, thread_names, until, with};
 
@@ -66,6 +66,32 @@ fn when_all_workers_are_stuck_spare_ones_stand_in() {
             assert!(runtime.metrics().spare_workers_started > 0);
             drop(stuck);
             runtime.block_on(runtime.spawn(life())).unwrap();
+        });
+    }
+}
+
+/// The workers stay stuck until it has ticked: a gap has an end long before the blocks have. (How large it is at
+/// most is `versus`'s row `blocked`.)
+#[test]
+fn a_ticker_goes_on_while_every_worker_is_stuck() {
+    for workers in [1, 2] {
+        with(Flavour::Workers(workers), |runtime| {
+            let ticks = Arc::new(AtomicUsize::new(0));
+            let counter = Arc::clone(&ticks);
+            let ticker = runtime.spawn(async move {
+                let mut ticker = interval(Duration::from_millis(5));
+                loop {
+                    ticker.tick().await;
+                    counter.fetch_add(1, SeqCst);
+                }
+            });
+            for _ in 0..3 {
+                let stuck = Stuck::new(runtime, workers);
+                let before = ticks.load(SeqCst);
+                until(|| ticks.load(SeqCst) > before + 30);
+                drop(stuck);
+            }
+            ticker.abort();
         });
     }
 }
