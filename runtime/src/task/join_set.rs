@@ -214,9 +214,9 @@ impl<T: 'static> JoinSet<T> {
     /// ```
     /// # #[rt::main]
     /// # async fn main() {
-    /// let mut set = rt::task::JoinSet::new();
+    /// let mut set = rt::task::JoinSet::<u64>::new();
     /// set.spawn_on(rt::Dispatcher::Cpu, async { (1..=1000u64).sum() });
-    /// assert_eq!(set.join_all().await, [500_500u64]);
+    /// assert_eq!(set.join_all().await, [500_500]);
     /// # }
     /// ```
     #[track_caller]
@@ -409,11 +409,14 @@ impl<T: 'static> JoinSet<T> {
     /// # async fn main() {
     /// let mut set = rt::task::JoinSet::new();
     /// assert!(set.try_join_next().is_none());
-    /// let task = set.spawn(async { 5 });
-    /// while !task.is_finished() {
-    ///     rt::yield_now().await;
-    /// }
-    /// assert_eq!(set.try_join_next().unwrap().unwrap(), 5);
+    /// set.spawn(async { 5 });
+    /// let ended = loop {
+    ///     match set.try_join_next() {
+    ///         Some(ended) => break ended,
+    ///         None => rt::yield_now().await,
+    ///     }
+    /// };
+    /// assert_eq!(ended.unwrap(), 5);
     /// # }
     /// ```
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
