@@ -465,9 +465,9 @@ fn dumps_and_metrics_are_json() {
                     scope.name("requests");
                     scope.spawn(rt::delay(HOUR));
                 }));
-            let dump =
-                dump_until(|dump| dump.tasks.iter().filter(|task| task.polls == 1).count() == 2)
-                    .await;
+            // Both have ended their first poll: a task that runs it is not known to be in a scope yet.
+            let waits = |task: &&TaskDump| task.polls == 1 && task.state == TaskState::Idle;
+            let dump = dump_until(|dump| dump.tasks.iter().filter(waits).count() == 2).await;
             let json: serde_json::Value = serde_json::to_value(&dump).unwrap();
             let tasks = json["tasks"].as_array().unwrap();
             let owner_json = tasks.iter().find(|task| task["name"] == "owner").unwrap();
