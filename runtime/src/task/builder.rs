@@ -64,6 +64,16 @@ macro_rules! at_place {
 
 impl Builder {
     /// No name, and the IO pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::task::Builder::new().spawn(async { rt::task::try_name() });
+    /// assert_eq!(task.await.unwrap(), None);
+    /// # }
+    /// ```
     pub fn new() -> Self {
         Builder {
             name: None,
@@ -190,6 +200,16 @@ impl Builder {
     /// # Panics
     ///
     /// As [`Handle::spawn_blocking`] does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let job = rt::task::Builder::new().name("a long one");
+    /// let job = job.spawn_blocking_on(|| 6 * 7, runtime.handle());
+    /// assert_eq!(runtime.block_on(job).unwrap(), 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_blocking_on<F, T>(self, job: F, handle: &Handle) -> JoinHandle<T>
     where
@@ -231,6 +251,17 @@ impl Builder {
     }
 
     /// Spawns a task into a set that stays on this thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let local = rt::task::LocalSet::new();
+    /// let here = rt::task::Builder::new().name("here").spawn_local_on(async { 7 }, &local);
+    /// assert_eq!(local.run_until(here).await.unwrap(), 7);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_local_on<F>(self, future: F, set: &LocalSet) -> JoinHandle<F::Output>
     where

@@ -424,11 +424,40 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// As [`try_join_next`](JoinSet::try_join_next), with the task's id.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// let id = set.spawn(async { 5 }).id();
+    /// let ended = loop {
+    ///     match set.try_join_next_with_id() {
+    ///         Some(ended) => break ended,
+    ///         None => rt::yield_now().await,
+    ///     }
+    /// };
+    /// assert_eq!(ended.unwrap(), (id, 5));
+    /// # }
+    /// ```
     pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
         self.handles.try_next().map(with_id)
     }
 
     /// As [`join_next`](JoinSet::join_next), for hand-written futures. The last caller is woken.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.spawn(async { 5 });
+    /// let ended = std::future::poll_fn(|cx| set.poll_join_next(cx)).await;
+    /// assert_eq!(ended.unwrap().unwrap(), 5);
+    /// # }
+    /// ```
     pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
         let joined = self.handles.poll_next(cx);
         joined.map(|joined| joined.map(|(_, output)| output))
@@ -436,6 +465,18 @@ impl<T: 'static> JoinSet<T> {
 
     /// As [`join_next_with_id`](JoinSet::join_next_with_id), for hand-written futures. The last
     /// caller is woken.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// let id = set.spawn(async { 5 }).id();
+    /// let ended = std::future::poll_fn(|cx| set.poll_join_next_with_id(cx)).await;
+    /// assert_eq!(ended.unwrap().unwrap(), (id, 5));
+    /// # }
+    /// ```
     pub fn poll_join_next_with_id(
         &mut self,
         cx: &mut Context<'_>,

@@ -189,6 +189,17 @@ impl Default for LocalSet {
 
 impl LocalSet {
     /// A set without tasks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let local = rt::task::LocalSet::new();
+    /// let task = local.spawn_local(async { std::rc::Rc::new(7) });
+    /// assert_eq!(*local.run_until(task).await.unwrap(), 7);
+    /// # }
+    /// ```
     pub fn new() -> LocalSet {
         LocalSet { tasks: new_tasks() }
     }
@@ -252,6 +263,16 @@ impl LocalSet {
     /// # Panics
     ///
     /// As [`Runtime::block_on`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let local = rt::task::LocalSet::new();
+    /// let task = local.spawn_local(async { std::rc::Rc::new(7) });
+    /// assert_eq!(*local.block_on(&runtime, task).unwrap(), 7);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, runtime: &Runtime, future: F) -> F::Output {
         box_if_large!(future => runtime.block_on(self.run_until(future)))

@@ -385,6 +385,23 @@ impl JoinError {
     }
 
     /// Whether the task was cancelled because its scope's deadline had come.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// rt::scope(|scope| async move {
+    ///     scope.deadline(rt::time::Instant::now() + Duration::from_millis(1));
+    ///     let child = scope.spawn(std::future::pending::<()>());
+    ///     let error = child.await.unwrap_err();
+    ///     assert!(error.is_cancelled() && error.is_deadline());
+    /// })
+    /// .await;
+    /// # }
+    /// ```
     pub fn is_deadline(&self) -> bool {
         matches!(self.kind, Kind::Deadline)
     }

@@ -17,12 +17,34 @@ pub struct Builder<'a, T> {
 
 impl<T: 'static> Builder<'_, T> {
     /// What the task is called.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.build_task().name("sums").spawn(async { rt::task::try_name() });
+    /// assert_eq!(set.join_next().await.unwrap().unwrap().as_deref(), Some("sums"));
+    /// # }
+    /// ```
     pub fn name(mut self, name: impl AsRef<str>) -> Self {
         self.task = self.task.name(name);
         self
     }
 
     /// The pool that the task runs on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.build_task().dispatcher(rt::Dispatcher::Cpu).spawn(async { 6 * 7 });
+    /// assert_eq!(set.join_next().await.unwrap().unwrap(), 42);
+    /// # }
+    /// ```
     pub fn dispatcher(mut self, dispatcher: Dispatcher) -> Self {
         self.task = self.task.dispatcher(dispatcher);
         self
@@ -33,6 +55,17 @@ impl<T: 'static> Builder<'_, T> {
     /// # Panics
     ///
     /// Outside a runtime.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.build_task().spawn(async { 1 });
+    /// assert_eq!(set.join_next().await.unwrap().unwrap(), 1);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn<F>(self, future: F) -> AbortHandle
     where
@@ -43,6 +76,16 @@ impl<T: 'static> Builder<'_, T> {
     }
 
     /// Spawns the task into the runtime of `handle`. See [`task::Builder::spawn_on`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.build_task().name("elsewhere").spawn_on(async { 1 }, runtime.handle());
+    /// assert_eq!(runtime.block_on(set.join_all()), [1]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_on<F>(self, future: F, handle: &Handle) -> AbortHandle
     where
@@ -57,6 +100,18 @@ impl<T: 'static> Builder<'_, T> {
     /// # Panics
     ///
     /// Outside a [`LocalSet`] and the future of a `block_on`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// let here = std::rc::Rc::new(7);
+    /// set.build_task().spawn_local(async move { *here });
+    /// assert_eq!(set.join_next().await.unwrap().unwrap(), 7);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_local<F>(self, future: F) -> AbortHandle
     where
@@ -66,6 +121,18 @@ impl<T: 'static> Builder<'_, T> {
     }
 
     /// Spawns a task into a set that stays on this thread. See [`task::Builder::spawn_local_on`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let local = rt::task::LocalSet::new();
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.build_task().name("here").spawn_local_on(async { 7 }, &local);
+    /// assert_eq!(local.run_until(set.join_all()).await, [7]);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_local_on<F>(self, future: F, local: &LocalSet) -> AbortHandle
     where
@@ -79,6 +146,17 @@ impl<T: 'static> Builder<'_, T> {
     /// # Panics
     ///
     /// Outside a runtime.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.build_task().name("a long one").spawn_blocking(|| 6 * 7);
+    /// assert_eq!(set.join_next().await.unwrap().unwrap(), 42);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<F>(self, job: F) -> AbortHandle
     where
@@ -89,6 +167,16 @@ impl<T: 'static> Builder<'_, T> {
     }
 
     /// As [`spawn_blocking`](Builder::spawn_blocking), in the runtime of `handle`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = rt::Runtime::new()?;
+    /// let mut set = rt::task::JoinSet::new();
+    /// set.build_task().spawn_blocking_on(|| 6 * 7, runtime.handle());
+    /// assert_eq!(runtime.block_on(set.join_all()), [42]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_blocking_on<F>(self, job: F, handle: &Handle) -> AbortHandle
     where
