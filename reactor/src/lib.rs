@@ -75,7 +75,6 @@ mod deadline;
 mod drive;
 mod interest;
 mod list;
-mod prefetch;
 mod primitive;
 #[cfg(test)]
 mod probe;

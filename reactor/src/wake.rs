@@ -5,14 +5,10 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
-use crate::prefetch::prefetch;
 use crate::primitive::assert_unlocked;
 
 #[cfg(all(test, not(loom)))]
 mod tests;
-
-/// What so many wakers later will be woken is fetched from memory meanwhile.
-const AHEAD: usize = 3;
 
 /// Wakes and removes all of `wakers`, in order, and says how many there were.
 ///
@@ -22,11 +18,7 @@ const AHEAD: usize = 3;
 pub(crate) fn wake_all(wakers: &mut Vec<Waker>) -> usize {
     assert_unlocked();
     let count = wakers.len();
-    let mut wakers = wakers.drain(..);
-    while let Some(waker) = wakers.next() {
-        if let Some(later) = wakers.as_slice().get(AHEAD) {
-            prefetch(later.data());
-        }
+    for waker in wakers.drain(..) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
             discard(payload);
         }
