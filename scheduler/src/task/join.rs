@@ -408,6 +408,28 @@ impl JoinError {
 
     /// Whether the task has returned an error to its scope; see
     /// [`try_into_error`](JoinError::try_into_error).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let kept = Arc::new(Mutex::new(None));
+    /// let keep = Arc::clone(&kept);
+    /// let result = rt::try_scope(|scope| async move {
+    ///     let child = scope.spawn(async { Err::<(), _>("no luck") });
+    ///     *keep.lock().unwrap() = Some(child);
+    ///     std::future::pending::<Result<(), &str>>().await
+    /// })
+    /// .await;
+    /// assert_eq!(result, Err("no luck"));
+    ///
+    /// let child = kept.lock().unwrap().take().unwrap();
+    /// assert!(child.await.unwrap_err().is_error());
+    /// # }
+    /// ```
     pub fn is_error(&self) -> bool {
         matches!(self.kind, Kind::Error(_))
     }
@@ -483,6 +505,20 @@ impl JoinError {
     /// # Errors
     ///
     /// Gives the `JoinError` back if there is no error of type `E` in it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[rt::main]
+    /// # async fn main() {
+    /// let task = rt::spawn(std::future::pending::<()>());
+    /// task.abort();
+    /// let error = task.await.unwrap_err();
+    /// // No error that it has returned: the `JoinError` comes back.
+    /// let error = error.try_into_error::<std::io::Error>().unwrap_err();
+    /// assert!(error.is_cancelled());
+    /// # }
+    /// ```
     pub fn try_into_error<E: 'static>(self) -> Result<E, JoinError> {
         let Kind::Error(Some(error)) = self.kind else {
             return Err(self);
