@@ -33,3 +33,23 @@ fn a_reader_sees_whole_events() {
         assert_eq!(ring.read().len(), 1);
     });
 }
+
+/// A reader that sees the count of an event sees the event. It is the writer that goes first here: a
+/// model in which it comes second misses interleavings, as loom holds a thread's store against the
+/// last load before it, and that is the writer's own.
+#[test]
+fn an_event_that_is_counted_is_there() {
+    check(3, || {
+        let ring = Arc::new(Ring::in_chunks(2, 2));
+        // The reader finds the slots made, and empty.
+        ring.slot(0);
+        let reader = {
+            let ring = Arc::clone(&ring);
+            thread::spawn(move || ring.read())
+        };
+        ring.note(Kind::Wake, 1, Id::from_number(1), None, None);
+        for event in reader.join().unwrap() {
+            assert_eq!((event.at, event.id), (1, Id::from_number(1)));
+        }
+    });
+}
