@@ -170,9 +170,22 @@ pub(crate) async fn read(
 ) -> (io::Result<usize>, Room) {
     let mut room = room;
     if let Some(ring) = ring() {
-        let file = Arc::clone(file);
-        match ring.start(uring::Read { file, room, at }) {
-            Ok(op) => return op.await,
+        let (start, asked) = (start(file, at), room.unfilled(CHUNK).len());
+        let request = uring::Read {
+            file: Arc::clone(file),
+            room,
+            at,
+        };
+        match ring.start(request) {
+            Ok(op) => {
+                let (result, room) = op.await;
+                if let (Ok(read), Some(start)) = (&result, start)
+                    && (1..asked).contains(read)
+                {
+                    step_over(file, start, *read);
+                }
+                return (result, room);
+            }
             Err(request) => room = request.room,
         }
     }
@@ -194,8 +207,7 @@ where
 {
     let mut buf = buf;
     if let Some(ring) = ring() {
-        // A pipe has no position, and none that could be wrong.
-        let start = at.is_none().then(|| (&**file).stream_position().ok());
+        let start = start(file, at);
         let request = uring::Write {
             file: Arc::clone(file),
             buf,
@@ -205,7 +217,7 @@ where
         match ring.start(request) {
             Ok(op) => {
                 let (result, buf) = op.await;
-                if let (Ok(written), Some(Some(start))) = (&result, start)
+                if let (Ok(written), Some(start)) = (&result, start)
                     && from + *written < buf.as_ref().len()
                 {
                     step_over(file, start, *written);
@@ -224,14 +236,20 @@ where
     (result, take_back(&lent))
 }
 
-/// Moves the position behind what was written. When a disk becomes full in the middle of a write,
-/// `io_uring` tells how much was written, but leaves the position where it was (seen on Linux 6.18): the
-/// rest would be written over the start.
-fn step_over(file: &File, start: u64, written: usize) {
+/// The file's own position, if that is where an operation begins. A pipe has none that could be wrong.
+fn start(file: &File, at: Option<u64>) -> Option<u64> {
+    let mut file = file;
+    at.is_none().then(|| file.stream_position().ok()).flatten()
+}
+
+/// Moves the position behind what was read or written. When a disk becomes full in the middle of a write, or
+/// cannot be read from somewhere on, `io_uring` tells how much went well, but leaves the position where it
+/// was (seen on Linux 6.18): the rest would be written over the start, the same bytes be read again.
+fn step_over(file: &File, start: u64, moved: usize) {
     let mut file = file;
     if file.stream_position().is_ok_and(|now| now == start) {
         // What tells its position lets itself be moved to another.
-        let _ = file.seek(SeekFrom::Start(start + written as u64));
+        let _ = file.seek(SeekFrom::Start(start + moved as u64));
     }
 }
 

@@ -1,9 +1,9 @@
-//! Disks that are full.
+//! Disks that are full, or broken.
 
 use std::env;
-use std::io::ErrorKind;
-use std::path::Path;
-use std::process::Command;
+use std::io::{ErrorKind, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::{self, Command};
 
 use rt::fs::{self, File};
 use rt::runtime::FileIo;
@@ -119,4 +119,91 @@ async fn fill(disk: &Path) {
         }
     }
     assert!(whole > 0, "there was room for one at least");
+}
+
+/// A disk that gives the first bytes it is asked for, and no others.
+struct Broken {
+    backing: PathBuf,
+    device: Option<String>,
+}
+
+impl Broken {
+    /// `Err`: why there is none.
+    fn new() -> Result<Broken, String> {
+        let backing = env::temp_dir().join(format!("rt-faults-broken-{}", process::id()));
+        std::fs::write(&backing, [vec![1; SMALL], vec![2; LARGE]].concat()).unwrap();
+        let mut broken = Broken {
+            backing,
+            device: None,
+        };
+        let device = said_by(
+            Command::new("losetup")
+                .args(["--find", "--show"])
+                .arg(&broken.backing),
+        )?;
+        broken.device = Some(device.clone());
+        // Read ahead, the error would come before the bytes in front of it.
+        said_by(Command::new("blockdev").args(["--setra", "0", &device]))?;
+        // What lies behind this is gone, and the device does not know it.
+        let backing = std::fs::File::options().write(true).open(&broken.backing);
+        backing.unwrap().set_len(SMALL as u64).unwrap();
+        Ok(broken)
+    }
+
+    fn device(&self) -> &str {
+        self.device.as_deref().expect("it was made")
+    }
+}
+
+/// What a program writes, or how it fails.
+fn said_by(program: &mut Command) -> Result<String, String> {
+    match program.output() {
+        Ok(output) if output.status.success() => {
+            Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        }
+        failed => Err(format!("{program:?}: {failed:?}")),
+    }
+}
+
+impl Drop for Broken {
+    fn drop(&mut self) {
+        if let Some(device) = &self.device {
+            let _released = said_by(Command::new("losetup").args(["-d", device]));
+        }
+        let _removed = std::fs::remove_file(&self.backing);
+    }
+}
+
+/// A read that gets some bytes and then finds the disk broken tells these once, and then the error.
+#[test]
+fn a_disk_that_breaks_off_is_an_error_and_nothing_is_read_twice() {
+    let broken = match Broken::new() {
+        Ok(broken) => broken,
+        Err(why) => return println!("skipped: no disk can be made here: {why}"),
+    };
+    each_way(|runtime| {
+        runtime.block_on(async {
+            let mut file = File::open(broken.device()).await.unwrap();
+            let mut all = Vec::new();
+            let mut piece = vec![0; 4 * SMALL];
+            let error = loop {
+                match file.read(&mut piece).await {
+                    Ok(read) => all.extend_from_slice(&piece[..read]),
+                    Err(error) => break error,
+                }
+                assert!(all.len() <= SMALL, "{} bytes of {SMALL}", all.len());
+            };
+            assert_eq!(error.raw_os_error(), Some(libc::EIO), "{error}");
+            assert_eq!(all, [1; SMALL]);
+            let position = file.seek(SeekFrom::Current(0)).await.unwrap();
+            assert_eq!(position, SMALL as u64);
+
+            let error = fs::read(broken.device()).await.unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::EIO), "{error}");
+            let mut file = File::open(broken.device()).await.unwrap();
+            let (result, bytes) = file.read_at(vec![0; 4 * SMALL], 0).await;
+            assert_eq!((result.unwrap(), &bytes[..SMALL]), (SMALL, &[1; SMALL][..]));
+            assert_eq!(file.seek(SeekFrom::Current(0)).await.unwrap(), 0);
+        });
+    });
 }
