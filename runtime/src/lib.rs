@@ -69,7 +69,7 @@
 //! | `serde` | no | `serde::Serialize` for [`RuntimeMetrics`] and [`Dump`] |
 //! | `metrics` | no | `Handle::export_metrics`: the metrics for the crate `metrics`, and so for Prometheus and whatever else has an exporter |
 //! | `inspect` | no | `Builder::inspect` and `rt::inspect`: a socket that tells `rtop`, or a script, what the runtime does |
-//! | `tracing` | no | a span for each task and events for its wakers, which [tokio-console](guide::slow_service#the-tasks-live-in-tokio-console) shows; a warning, target `rt::stall`, for the first stall from each place: task id, place, how long so far, worker, pool |
+//! | `tracing` | no | a span for each task and events for its wakers, which [tokio-console](guide::slow_service#the-tasks-live-in-tokio-console) shows; a warning, target `rt::stall`, for the first stall from each place: task id, place, how long so far, worker, pool; and one, target `rt::shutdown`, for each poll or job that the end of a runtime has waited for in vain |
 //! | `tokio-context` | no | `Builder::tokio_context` and `rt::compat`: a helper thread with a tokio runtime, for libraries that insist on one |
 //! | `rayon` | no | `rt::rayon`: a rayon pool of the CPU pool's size and priority, whose jobs can be awaited |
 //! | `hyper` | no | `hyper::rt::{Read, Write}` on the I/O types, and `rt::hyper::{Executor, Timer}` |
@@ -119,6 +119,7 @@ pub mod hyper;
 pub mod inspect;
 pub mod io;
 mod lazy_pool;
+mod leftovers;
 #[doc(hidden)]
 pub mod macros_support;
 mod metrics;

@@ -12,6 +12,7 @@ use crate::context;
 use crate::dispatcher::Dispatcher;
 use crate::dump::Dump;
 use crate::handle::box_if_large;
+use crate::leftovers;
 use crate::metrics::RuntimeMetrics;
 
 pub use crate::builder::Builder;
@@ -27,8 +28,8 @@ const DROP_LIMIT: Duration = Duration::from_secs(10);
 /// A runtime: its threads, its reactor and its tasks.
 ///
 /// Dropping it ends every task at its next suspension point, drops their futures, and waits for the
-/// threads: as long as a task's poll or a blocking job takes, but for ten seconds at most. On a
-/// thread of its own it does not wait.
+/// threads: as long as a task's poll or a blocking job takes, but for ten seconds at most; then it says on
+/// standard error what it has waited for. On a thread of its own it does not wait.
 ///
 /// # Forks
 ///
@@ -51,8 +52,8 @@ const DROP_LIMIT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Runtime {
     handle: Handle,
-    /// What the drop waits for.
-    limit: Duration,
+    /// How long the drop waits, if that was said.
+    limit: Option<Duration>,
 }
 
 impl Runtime {
@@ -88,7 +89,7 @@ impl Runtime {
     pub(crate) fn new_from(handle: Handle) -> Runtime {
         Runtime {
             handle,
-            limit: DROP_LIMIT,
+            limit: None,
         }
     }
 
@@ -233,7 +234,8 @@ impl Runtime {
     /// Ends the runtime as a drop does, but waits for `limit` at most: zero does not wait, and
     /// [`Duration::MAX`] waits for as long as it takes.
     ///
-    /// Threads that are still in a poll or a blocking job then end by themselves when that returns.
+    /// Threads that are still in a poll or a blocking job then end by themselves when that returns. With the feature
+    /// `tracing`, a warning says which these are.
     ///
     /// # Examples
     ///
@@ -247,7 +249,7 @@ impl Runtime {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn shutdown_timeout(mut self, limit: Duration) {
-        self.limit = limit;
+        self.limit = Some(limit);
     }
 
     /// Ends the runtime without waiting.
@@ -279,9 +281,11 @@ impl Drop for Runtime {
         let limit = if context::started_by(inner) {
             Duration::ZERO
         } else {
-            self.limit
+            self.limit.unwrap_or(DROP_LIMIT)
         };
-        inner.join(Some(limit));
+        if !inner.join(Some(limit)) && !limit.is_zero() {
+            leftovers::tell(&self.handle, limit, self.limit.is_none());
+        }
         inner.write_recording();
         // Last of all: what keeps a runtime from its end may be worth a look.
         #[cfg(feature = "inspect")]
