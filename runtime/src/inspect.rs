@@ -34,7 +34,7 @@
 //!
 //! The path has the mode 0600: who may read it is the user that the process runs as. A request has 256 bytes at most. There may be
 //! 32 clients; one more takes the place of the one that has been silent for longest. A client that does not
-//! read what it has asked for is left after five seconds.
+//! read what it has asked for is left after five seconds, and one that takes a minute for an answer, too.
 //!
 //! # Cost
 //!

@@ -9,14 +9,25 @@ use std::time::{Duration, Instant};
 use super::answer::{self, Request};
 use super::server::Server;
 
+#[cfg(test)]
+mod tests;
+
 /// The longest request.
 const LINE: u64 = 256;
 
-/// How long a client may take for reading what fits into its socket.
-const WRITE_LIMIT: Duration = Duration::from_secs(5);
+/// How long a client may take for reading.
+const LIMITS: Limits = Limits {
+    write: Duration::from_secs(5),
+    answer: Duration::from_secs(60),
+};
 
-/// How long a client may take for reading all of an answer.
-const ANSWER_LIMIT: Duration = Duration::from_secs(60);
+#[derive(Clone, Copy)]
+struct Limits {
+    /// What fits into its socket.
+    write: Duration,
+    /// All of an answer.
+    answer: Duration,
+}
 
 /// What a client's thread has. It gives its place back when it is dropped.
 pub(super) struct Client {
@@ -40,8 +51,7 @@ impl Client {
     }
 
     fn serve(&self) -> io::Result<()> {
-        self.stream.set_write_timeout(Some(WRITE_LIMIT))?;
-        answer::hello(&self.server, &mut self.writer())?;
+        answer::hello(&self.server, &mut self.writer()?)?;
         let mut lines = BufReader::new(&*self.stream);
         let mut line = Vec::new();
         loop {
@@ -58,11 +68,11 @@ impl Client {
             }
             if read as u64 == LINE && !line.ends_with(b"\n") {
                 let message = format!("a request has {LINE} bytes at most");
-                return answer::error(&mut self.writer(), &message);
+                return answer::error(&mut self.writer()?, &message);
             }
             match Request::parse(&line) {
-                Ok(request) => request.answer(&self.server, &mut self.writer())?,
-                Err(message) => answer::error(&mut self.writer(), &message)?,
+                Ok(request) => request.answer(&self.server, &mut self.writer()?)?,
+                Err(message) => answer::error(&mut self.writer()?, &message)?,
             }
         }
         if !self.server.is_over() {
@@ -71,11 +81,21 @@ impl Client {
         Ok(())
     }
 
-    fn writer(&self) -> BufWriter<Limited<'_>> {
-        BufWriter::new(Limited {
-            stream: &self.stream,
+    fn writer(&self) -> io::Result<BufWriter<Limited<'_>>> {
+        LIMITS.writer(&self.stream)
+    }
+}
+
+impl Limits {
+    /// For one answer.
+    fn writer(self, stream: &UnixStream) -> io::Result<BufWriter<Limited<'_>>> {
+        stream.set_write_timeout(Some(self.write))?;
+        Ok(BufWriter::new(Limited {
+            stream,
             begun: Instant::now(),
-        })
+            limit: self.answer,
+            over: false,
+        }))
     }
 }
 
@@ -91,14 +111,20 @@ impl Drop for Client {
 struct Limited<'a> {
     stream: &'a UnixStream,
     begun: Instant,
+    limit: Duration,
+    /// It has failed: the buffer in front of it tries again when it is dropped, which may last as long once more.
+    over: bool,
 }
 
 impl Write for Limited<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.begun.elapsed() > ANSWER_LIMIT {
+        if self.over || self.begun.elapsed() > self.limit {
             return Err(ErrorKind::TimedOut.into());
         }
-        self.stream.write(bytes)
+        let result = self.stream.write(bytes);
+        let failed = |error: &io::Error| error.kind() != ErrorKind::Interrupted;
+        self.over = result.as_ref().is_err_and(failed);
+        result
     }
 
     fn flush(&mut self) -> io::Result<()> {
