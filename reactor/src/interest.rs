@@ -33,14 +33,16 @@ impl Direction {
 }
 
 /// The directions that a wait is about. Combine them with `|`.
+///
+/// Inside are the bits that let a waiter go on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Interest(u8);
 
 impl Interest {
     /// A read would not block, or the peer will send no more.
-    pub const READABLE: Interest = Interest(1);
+    pub const READABLE: Interest = Interest(Direction::Read.bits());
     /// A write would not block, or the peer will take no more.
-    pub const WRITABLE: Interest = Interest(2);
+    pub const WRITABLE: Interest = Interest(Direction::Write.bits());
 
     /// Whether reading is part of it.
     pub const fn is_readable(self) -> bool {
@@ -60,18 +62,12 @@ impl Interest {
 
     /// The bits that let a waiter go on.
     pub(crate) const fn bits(self) -> u8 {
-        let mut bits = 0;
-        if self.is_readable() {
-            bits |= Direction::Read.bits();
-        }
-        if self.is_writable() {
-            bits |= Direction::Write.bits();
-        }
-        bits
+        self.0
     }
 }
 
 impl From<Direction> for Interest {
+    #[inline]
     fn from(direction: Direction) -> Interest {
         match direction {
             Direction::Read => Interest::READABLE,

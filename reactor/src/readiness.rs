@@ -86,7 +86,17 @@ impl Snapshot {
 }
 
 /// Turns what the kernel reported into readiness bits.
+#[inline]
 pub(crate) const fn bits_of(flags: u32) -> u8 {
+    /// What it nearly always is: there is something to read, and room to write as ever.
+    const USUAL: u32 = sys::IN | sys::OUT;
+    if flags == USUAL {
+        return READABLE | WRITABLE;
+    }
+    bits_of_any(flags)
+}
+
+const fn bits_of_any(flags: u32) -> u8 {
     let mut bits = 0;
     if flags & sys::IN != 0 {
         bits |= READABLE;

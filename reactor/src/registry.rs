@@ -37,6 +37,7 @@ mod tests;
 pub(crate) struct Entry {
     pub(crate) word: Word,
     pub(crate) waiters: Waiters,
+    index: u32,
 }
 
 /// Names one source, for good: an index never comes twice with the same generation.
@@ -77,10 +78,19 @@ impl Token {
 }
 
 impl Entry {
-    pub(crate) fn new() -> Entry {
+    pub(crate) fn new(index: u32) -> Entry {
         Entry {
             word: Word::new(),
             waiters: Waiters::new(),
+            index,
+        }
+    }
+
+    /// The token of the source that lives here.
+    pub(crate) fn token(&self) -> Token {
+        Token {
+            index: self.index,
+            generation: self.word.generation(),
         }
     }
 
@@ -137,11 +147,7 @@ impl Registry {
             None => return Err(io::Error::other("too many sources in one reactor")),
         };
         book.live += 1;
-        let entry = self.entries.get_or_make(index, Entry::new);
-        Ok(Token {
-            index,
-            generation: entry.word.generation(),
-        })
+        Ok(self.entries.get_or_make(index, Entry::new).token())
     }
 
     /// Gives an entry back. Wakers that were left in it are dropped.

@@ -39,15 +39,17 @@ impl<T> Slab<T> {
         self.chunks[chunk].get()?.get(offset)
     }
 
-    /// The element at `index`, whose chunk is made if need be.
+    /// The element at `index`, whose chunk is made if need be, each element for its own index.
     ///
     /// # Panics
     ///
     /// If `index` is not below [`CAPACITY`].
-    pub(crate) fn get_or_make(&self, index: u32, make: impl Fn() -> T) -> &T {
+    pub(crate) fn get_or_make(&self, index: u32, make: impl Fn(u32) -> T) -> &T {
         let (chunk, offset) = locate(index).expect("the index is below the capacity");
-        let size = 1_usize << (FIRST as usize + chunk);
-        let chunk = self.chunks[chunk].get_or_init(|| (0..size).map(|_| make()).collect());
+        let size = 1_u32 << (FIRST + chunk as u32);
+        let start = index - offset as u32;
+        let chunk =
+            self.chunks[chunk].get_or_init(|| (0..size).map(|at| make(start + at)).collect());
         &chunk[offset]
     }
 }

@@ -1,6 +1,9 @@
 //! A source: one registered file, as the tasks that use it see it.
 
-#![expect(unsafe_code, reason = "a waiting future pins its waiter for the list")]
+#![expect(
+    unsafe_code,
+    reason = "a waiting future pins its waiter for the list, and a source knows where its entry is"
+)]
 
 use std::fmt;
 use std::future::Future;
@@ -8,6 +11,7 @@ use std::io;
 use std::marker::PhantomPinned;
 use std::os::fd::BorrowedFd;
 use std::pin::Pin;
+use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
 use crate::interest::{Direction, Interest, Ready};
@@ -33,17 +37,25 @@ mod tests;
 /// descriptor of the same file stays open, the kernel goes on making them.
 pub struct Source {
     reactor: Arc<Reactor>,
-    token: Token,
+    /// In the reactor's registry, where entries stay in their place for as long as it lives.
+    entry: NonNull<Entry>,
 }
+
+// SAFETY: a source is a counted reference to its reactor and a shared one to an entry of it.
+unsafe impl Send for Source {}
+// SAFETY: as above; entries are shared between threads by the registry itself.
+unsafe impl Sync for Source {}
 
 impl Source {
     pub(crate) fn new(reactor: Arc<Reactor>, token: Token) -> Source {
-        Source { reactor, token }
+        let entry = NonNull::from(reactor.registry().entry(token));
+        Source { reactor, entry }
     }
 
     #[inline]
     fn entry(&self) -> &Entry {
-        self.reactor.registry().entry(self.token)
+        // SAFETY: `reactor` keeps the registry alive, which neither moves nor frees an entry.
+        unsafe { self.entry.as_ref() }
     }
 
     /// The reactor that watches the file.
@@ -82,9 +94,7 @@ impl Source {
     pub fn ready(&self, interest: Interest) -> Readiness<'_> {
         Readiness {
             source: self,
-            interest,
-            waiter: Waiter::new(interest.bits()),
-            waits: false,
+            waiter: Waiter::new(interest),
             _pinned: PhantomPinned,
         }
     }
@@ -133,7 +143,7 @@ impl Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        self.reactor.registry().release(self.token);
+        self.reactor.registry().release(self.entry().token());
     }
 }
 
@@ -141,7 +151,7 @@ impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = Interest::READABLE | Interest::WRITABLE;
         f.debug_struct("Source")
-            .field("token", &self.token)
+            .field("token", &self.entry().token())
             .field("ready", &self.now(all))
             .finish_non_exhaustive()
     }
@@ -151,10 +161,7 @@ impl fmt::Debug for Source {
 #[must_use = "futures do nothing unless polled"]
 pub struct Readiness<'a> {
     source: &'a Source,
-    interest: Interest,
     waiter: Waiter,
-    /// Whether the waiter may be in the list.
-    waits: bool,
     _pinned: PhantomPinned,
 }
 
@@ -162,32 +169,29 @@ impl Future for Readiness<'_> {
     type Output = io::Result<Ready>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: nothing is moved out; only `waits` is written.
-        let this = unsafe { self.get_unchecked_mut() };
-        let entry = this.source.entry();
-        let look = || entry.word.check(this.interest);
-        if !this.waits
-            && let Some(found) = look()
-        {
-            return Poll::Ready(found);
+        let this = self.into_ref().get_ref();
+        let (entry, waiter) = (this.source.entry(), &this.waiter);
+        let look = || entry.word.check(waiter.interest());
+        // What has taken the waiter out was an event, and mostly that is seen at once, without the lock.
+        if !waiter.may_wait() {
+            if let Some(found) = look() {
+                return Poll::Ready(found);
+            }
+        // SAFETY: the waiter is used with this source only.
+        } else if unsafe { entry.waiters.waits(waiter, cx.waker()) } {
+            return Poll::Pending;
         }
         let waker = cx.waker().clone();
-        this.waits = true;
         // SAFETY: the future is pinned, borrows one source for its whole life, and withdraws the
         // waiter when it is dropped.
-        match unsafe { entry.waiters.wait_in_list(&this.waiter, waker, look) } {
-            Some(found) => {
-                this.waits = false;
-                Poll::Ready(found)
-            }
-            None => Poll::Pending,
-        }
+        let found = unsafe { entry.waiters.wait_in_list(waiter, waker, look) };
+        found.map_or(Poll::Pending, Poll::Ready)
     }
 }
 
 impl Drop for Readiness<'_> {
     fn drop(&mut self) {
-        if self.waits {
+        if self.waiter.may_wait() {
             // SAFETY: the waiter has been used with this source only.
             unsafe { self.source.entry().waiters.withdraw(&self.waiter) };
         }
@@ -198,7 +202,7 @@ impl fmt::Debug for Readiness<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Readiness")
             .field("source", self.source)
-            .field("interest", &self.interest)
+            .field("interest", &self.waiter.interest())
             .finish_non_exhaustive()
     }
 }

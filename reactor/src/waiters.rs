@@ -21,6 +21,14 @@
 //!   lock.
 //! * **W2** A waiter is in the list of no other source: its future borrows one.
 //! * **W3** No waker is cloned, woken or dropped under the lock.
+//! * **W4** `listed` is set under the lock before a waiter enters the list, and cleared as the last thing that
+//!   is done to a waiter that has left it. Only its own future sets it. So a future that finds it clear has
+//!   its waiter to itself, and a woken one, which is all but every one that is polled again, needs no lock.
+//!
+//! # Orderings
+//!
+//! The lock's, and one edge beside it: the `Release` store that clears `listed` carries all that was done to
+//! the waiter to the `Acquire` load of the future that frees it or puts it back.
 //!
 //! [`Readiness`]: crate::Readiness
 
@@ -30,10 +38,12 @@ use std::mem;
 use std::ptr::NonNull;
 use std::task::Waker;
 
-use crate::interest::Direction;
+use crate::interest::{Direction, Interest};
 use crate::list::{Links, List, Node};
 use crate::primitive::cell::UnsafeCell;
 use crate::primitive::sync::Mutex;
+use crate::primitive::sync::atomic::AtomicBool;
+use crate::primitive::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -54,8 +64,9 @@ pub(crate) struct Waiter {
     links: Links<Waiter>,
     /// Guarded by the lock of the waiters (W1).
     waker: UnsafeCell<Option<Waker>>,
-    /// The readiness bits that it waits for.
-    bits: u8,
+    /// Whether others may know of it (W4).
+    listed: AtomicBool,
+    interest: Interest,
 }
 
 // SAFETY: the links are the waiter's own field.
@@ -70,12 +81,37 @@ unsafe impl Node for Waiter {
 unsafe impl Sync for Waiter {}
 
 impl Waiter {
-    pub(crate) fn new(bits: u8) -> Waiter {
+    pub(crate) fn new(interest: Interest) -> Waiter {
         Waiter {
             links: Links::new(),
             waker: UnsafeCell::new(None),
-            bits,
+            listed: AtomicBool::new(false),
+            interest,
         }
+    }
+
+    /// What it waits for.
+    #[inline]
+    pub(crate) fn interest(&self) -> Interest {
+        self.interest
+    }
+
+    /// For its future: whether it may be in the list. `false`: nobody else knows of it.
+    #[inline]
+    pub(crate) fn may_wait(&self) -> bool {
+        // ORDERING: Acquire, the end of the edge from `take_out`.
+        self.listed.load(Acquire)
+    }
+
+    /// Whether it waits with a waker of the same task as `waker`.
+    ///
+    /// # Safety
+    ///
+    /// The lock of the waiters is held.
+    unsafe fn has(&self, waker: &Waker) -> bool {
+        // SAFETY: by the contract nobody else touches the waker now (W1).
+        let slot = self.waker.with(|slot| unsafe { &*slot });
+        slot.as_ref().is_some_and(|own| own.will_wake(waker))
     }
 
     /// Exchanges the waker.
@@ -87,6 +123,14 @@ impl Waiter {
         // SAFETY: by the contract nobody else touches the waker now (W1).
         self.waker
             .with_mut(|slot| unsafe { mem::replace(&mut *slot, waker) })
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        // Touches it as its owner may (W4), so that a model sees whether anything orders that.
+        // SAFETY: nobody else knows of a waiter that goes.
+        debug_assert!(self.waker.with_mut(|slot| unsafe { (*slot).is_none() }));
     }
 }
 
@@ -142,6 +186,8 @@ impl Waiters {
             // SAFETY: the lock is held.
             let old = unsafe { waiter.replace(Some(waker)) };
             if old.is_none() {
+                // ORDERING: Relaxed. Only its own future reads it, in whose poll this is.
+                waiter.listed.store(true, Relaxed);
                 // SAFETY: it had no waker, so by W1 it is in no list; the contract gives the rest.
                 unsafe { waiting.list.push_back(NonNull::from(waiter)) };
             }
@@ -150,6 +196,17 @@ impl Waiters {
         drop(waiting);
         drop(spare);
         found
+    }
+
+    /// Whether a waiter is in the list, with a waker of the same task as `waker`.
+    ///
+    /// # Safety
+    ///
+    /// The waiter is used with these waiters only (W2).
+    pub(crate) unsafe fn waits(&self, waiter: &Waiter, waker: &Waker) -> bool {
+        let _waiting = self.waiting.lock();
+        // SAFETY: the lock is held.
+        unsafe { waiter.has(waker) }
     }
 
     /// Takes a waiter out, if it is still in the list, and drops its waker.
@@ -169,8 +226,10 @@ impl Waiters {
     pub(crate) fn collect(&self, bits: u8, wakers: &mut Vec<Waker>) {
         let mut waiting = self.waiting.lock();
         for direction in [Direction::Read, Direction::Write] {
-            if bits & direction.bits() != 0 {
-                wakers.extend(waiting.slot(direction).take());
+            if bits & direction.bits() != 0
+                && let Some(waker) = waiting.slot(direction).take()
+            {
+                wakers.push(waker);
             }
         }
         let mut cursor = waiting.list.first();
@@ -179,9 +238,11 @@ impl Waiters {
             cursor = unsafe { waiting.list.after(node) };
             // SAFETY: a node in the list is alive.
             let waiter = unsafe { node.as_ref() };
-            if waiter.bits & bits != 0 {
+            if waiter.interest.bits() & bits != 0
                 // SAFETY: as above.
-                wakers.extend(unsafe { waiting.take_out(waiter) });
+                && let Some(waker) = unsafe { waiting.take_out(waiter) }
+            {
+                wakers.push(waker);
             }
         }
     }
@@ -195,7 +256,7 @@ impl Waiting {
         }
     }
 
-    /// Takes a waiter out of the list, if it is in it, and gives its waker.
+    /// Takes a waiter out of the list, if it is in it, and gives its waker. From then on the waiter may be gone.
     ///
     /// # Safety
     ///
@@ -206,6 +267,8 @@ impl Waiting {
         let waker = unsafe { waiter.replace(None) }?;
         // SAFETY: it had a waker, so by W1 it is in a list, and by the contract in this one.
         unsafe { self.list.remove(NonNull::from(waiter)) };
+        // ORDERING: Release, to the future that finds itself out of the list (W4).
+        waiter.listed.store(false, Release);
         Some(waker)
     }
 }

@@ -27,7 +27,7 @@ fn source() -> (Arc<Reactor>, Arc<Source>) {
 fn deliver(source: &Source) -> usize {
     let mut wakers = Vec::new();
     let registry = source.reactor.registry();
-    registry.deliver(source.token, READABLE, &mut wakers);
+    registry.deliver(source.entry().token(), READABLE, &mut wakers);
     wake_all(&mut wakers)
 }
 
@@ -120,6 +120,30 @@ fn a_future_that_changes_its_waker_is_woken_by_the_new_one() {
         let polled = poll(future.as_mut(), &new);
         event.join().unwrap();
         assert!(polled.is_ready() || new.wakes() == 1, "the wake-up is lost");
+    });
+}
+
+/// Polling again with the same waker while the event comes: it is seen, or the waker is woken; and a future
+/// that has seen it goes without the lock.
+#[test]
+fn a_future_that_is_polled_again_waits_on_or_sees() {
+    loom::model(|| {
+        let (_reactor, source) = source();
+        let probe = Probe::new();
+        let mut future = Box::pin(source.ready(Interest::READABLE));
+        let waker = probe.waker();
+        let mut cx = Context::from_waker(&waker);
+        assert!(future.as_mut().poll(&mut cx).is_pending());
+        let event = {
+            let source = Arc::clone(&source);
+            thread::spawn(move || deliver(&source))
+        };
+        let ready = future.as_mut().poll(&mut cx).is_ready();
+        if ready {
+            drop(future);
+        }
+        event.join().unwrap();
+        assert!(ready || probe.wakes() == 1, "the wake-up is lost");
     });
 }
 

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::{Waiter, Waiters};
-use crate::interest::Direction;
+use crate::interest::{Direction, Interest};
 use crate::probe::Probe;
 use crate::readiness::{READABLE, WRITABLE};
 use crate::wake::wake_all;
@@ -49,7 +49,7 @@ fn the_second_look_spares_the_wait() {
     let (waiters, probe) = (Waiters::new(), Probe::new());
     let found = waiters.wait_in_slot(Direction::Read, probe.waker(), || Some(7));
     assert_eq!(found, Some(7));
-    let waiter = Waiter::new(READABLE);
+    let waiter = Waiter::new(Interest::READABLE);
     wait(&waiters, &waiter, &probe);
     // SAFETY: as in `wait`.
     let found = unsafe { waiters.wait_in_list(&waiter, probe.waker(), || Some(8)) };
@@ -65,9 +65,9 @@ fn an_event_wakes_all_whom_it_concerns_in_the_order_they_came() {
     let list: Vec<_> = (0..6)
         .map(|number| {
             let order = Arc::clone(&order);
-            let bits = if number % 2 == 0 { READABLE } else { WRITABLE };
+            let interest = [Interest::READABLE, Interest::WRITABLE][number % 2];
             let probe = Probe::with(move || order.lock().unwrap().push(number));
-            (Waiter::new(bits), probe)
+            (Waiter::new(interest), probe)
         })
         .collect();
     for (waiter, probe) in &list {
@@ -81,7 +81,7 @@ fn an_event_wakes_all_whom_it_concerns_in_the_order_they_came() {
 #[test]
 fn a_waiter_can_leave_at_any_time_and_takes_its_waker_along() {
     let (waiters, probe) = (Waiters::new(), Probe::new());
-    let list: Vec<_> = (0..3).map(|_| Waiter::new(READABLE)).collect();
+    let list: Vec<_> = (0..3).map(|_| Waiter::new(Interest::READABLE)).collect();
     for waiter in &list {
         wait(&waiters, waiter, &probe);
     }
@@ -97,7 +97,7 @@ fn a_waiter_can_leave_at_any_time_and_takes_its_waker_along() {
 #[test]
 fn waiting_again_changes_the_waker_and_not_the_place() {
     let (waiters, old, new) = (Waiters::new(), Probe::new(), Probe::new());
-    let waiter = Waiter::new(READABLE);
+    let waiter = Waiter::new(Interest::READABLE);
     wait(&waiters, &waiter, &old);
     wait(&waiters, &waiter, &new);
     assert_eq!(old.wakers(), 0);
