@@ -46,7 +46,7 @@ pub(crate) struct Registration<T: AsFd> {
     parts: Option<Parts<T>>,
 }
 
-struct Parts<T> {
+pub(super) struct Parts<T> {
     source: Source,
     inner: T,
     /// The directions that are thought ready without an event, as bits. It only ever loses bits, and
@@ -58,6 +58,25 @@ const fn bit(direction: Direction) -> u8 {
     match direction {
         Direction::Read => 1,
         Direction::Write => 2,
+    }
+}
+
+impl<T: AsFd> Parts<T> {
+    /// What a dump tells of who waits for `interest`.
+    fn waits(&self, interest: Interest) -> Waits {
+        let fd = self.inner.as_fd().as_raw_fd();
+        if interest.is_readable() {
+            Waits::Read(fd)
+        } else {
+            Waits::Write(fd)
+        }
+    }
+
+    /// Waits for an event in the direction's slot, and notes it.
+    #[inline]
+    fn poll_event(&self, cx: &mut Context<'_>, direction: Direction) -> Poll<io::Result<Ready>> {
+        let event = self.source.poll_ready(cx, direction);
+        noted(event, || self.waits(direction.into()))
     }
 }
 
@@ -80,6 +99,42 @@ impl<T> Parts<T> {
     fn clear_would_block(&self, ready: Ready, direction: Direction) {
         self.assume_no_more(direction);
         self.source.clear_would_block(ready, direction);
+    }
+
+    /// One attempt. `None`: it would have blocked, and `ready` is cleared.
+    #[inline]
+    fn attempt<R>(
+        &self,
+        ready: Ready,
+        direction: Direction,
+        mut op: impl FnMut(&T) -> io::Result<R>,
+    ) -> Option<io::Result<R>> {
+        loop {
+            match op(&self.inner) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.clear_would_block(ready, direction);
+                    return None;
+                }
+                result => return Some(result),
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn attempt_transfer(
+        &self,
+        ready: Ready,
+        direction: Direction,
+        len: usize,
+        op: impl FnMut(&T) -> io::Result<usize>,
+    ) -> Option<io::Result<usize>> {
+        let result = self.attempt(ready, direction, op);
+        // Zero is the end of the stream, which stays readable.
+        if matches!(result, Some(Ok(moved)) if 0 < moved && moved < len) {
+            self.clear(ready, direction);
+        }
+        result
     }
 
     fn assume_no_more(&self, direction: Direction) {
@@ -182,8 +237,8 @@ impl<T: AsFd> Registration<T> {
         direction: Direction,
         mut op: impl FnMut(&T) -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
-        self.poll_until(cx, direction, |ready| {
-            self.attempt(ready, direction, &mut op)
+        self.poll_until(cx, direction, |parts, ready| {
+            parts.attempt(ready, direction, &mut op)
         })
     }
 
@@ -195,8 +250,8 @@ impl<T: AsFd> Registration<T> {
         len: usize,
         mut op: impl FnMut(&T) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
-        self.poll_until(cx, direction, |ready| {
-            self.attempt_transfer(ready, direction, len, &mut op)
+        self.poll_until(cx, direction, |parts, ready| {
+            parts.attempt_transfer(ready, direction, len, &mut op)
         })
     }
 
@@ -204,15 +259,16 @@ impl<T: AsFd> Registration<T> {
         &self,
         cx: &mut Context<'_>,
         direction: Direction,
-        mut attempt: impl FnMut(Ready) -> Option<io::Result<R>>,
+        mut attempt: impl FnMut(&Parts<T>, Ready) -> Option<io::Result<R>>,
     ) -> Poll<io::Result<R>> {
         let coop = ready!(poll_proceed(cx));
+        let parts = self.parts();
         loop {
-            let ready = match self.parts().now(direction) {
+            let ready = match parts.now(direction) {
                 Some(ready) => ready,
-                None => ready!(self.poll_event(cx, direction))?,
+                None => ready!(parts.poll_event(cx, direction))?,
             };
-            if let Some(result) = attempt(ready) {
+            if let Some(result) = attempt(parts, ready) {
                 coop.made_progress();
                 return Poll::Ready(result);
             }
@@ -226,35 +282,19 @@ impl<T: AsFd> Registration<T> {
         direction: Direction,
     ) -> Poll<io::Result<Ready>> {
         let coop = ready!(poll_proceed(cx));
-        let ready = ready!(self.poll_event(cx, direction))?;
+        let ready = ready!(self.parts().poll_event(cx, direction))?;
         coop.made_progress();
         Poll::Ready(Ok(ready))
     }
 
-    /// Waits for an event, and notes it.
-    #[inline]
-    fn poll_event(&self, cx: &mut Context<'_>, direction: Direction) -> Poll<io::Result<Ready>> {
-        let event = self.parts().source.poll_ready(cx, direction);
-        noted(event, || self.waits(direction.into()))
-    }
-
-    /// As [`poll_event`](Self::poll_event), for any number of tasks.
+    /// Waits for an event, and notes it. Any number of tasks may wait here.
     #[inline]
     fn event(&self, interest: Interest) -> Event<'_, T> {
+        let parts = self.parts();
         Event {
-            registration: self,
+            parts,
             interest,
-            readiness: self.parts().source.ready(interest),
-        }
-    }
-
-    /// What a dump tells of who waits for `interest`.
-    fn waits(&self, interest: Interest) -> Waits {
-        let fd = self.as_fd().as_raw_fd();
-        if interest.is_readable() {
-            Waits::Read(fd)
-        } else {
-            Waits::Write(fd)
+            readiness: parts.source.ready(interest),
         }
     }
 
@@ -266,29 +306,32 @@ impl<T: AsFd> Registration<T> {
         direction: Direction,
         mut op: impl FnMut(&T) -> io::Result<R>,
     ) -> impl Future<Output = io::Result<R>> {
-        self.until(direction, move |this, direction, ready| {
-            this.attempt(ready, direction, &mut op)
+        self.until(direction, move |parts, direction, ready| {
+            Tried::once(parts.attempt(ready, direction, &mut op))
         })
     }
 
     /// As [`io`](Self::io), for an operation that moves at most `len` bytes.
+    #[inline]
     pub(crate) fn transfer(
         &self,
         direction: Direction,
         len: usize,
         mut op: impl FnMut(&T) -> io::Result<usize>,
     ) -> impl Future<Output = io::Result<usize>> {
-        self.until(direction, move |this, direction, ready| {
-            this.attempt_transfer(ready, direction, len, &mut op)
+        self.until(direction, move |parts, direction, ready| {
+            Tried::once(parts.attempt_transfer(ready, direction, len, &mut op))
         })
     }
 
-    fn until<R, F>(&self, direction: Direction, attempt: F) -> Until<'_, T, F>
+    /// Makes attempts until one is the last.
+    #[inline]
+    pub(super) fn until<R, F>(&self, direction: Direction, attempt: F) -> Until<'_, T, F>
     where
-        F: FnMut(&Self, Direction, Ready) -> Option<io::Result<R>>,
+        F: FnMut(&Parts<T>, Direction, Ready) -> Tried<R>,
     {
         Until {
-            registration: self,
+            parts: self.parts(),
             direction,
             attempt,
             readiness: None,
@@ -308,9 +351,10 @@ impl<T: AsFd> Registration<T> {
         direction: Direction,
         op: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
-        self.parts()
+        let parts = self.parts();
+        parts
             .now(direction)
-            .and_then(|ready| self.attempt(ready, direction, op))
+            .and_then(|ready| parts.attempt(ready, direction, op))
             .unwrap_or_else(|| Err(io::ErrorKind::WouldBlock.into()))
     }
 
@@ -321,9 +365,10 @@ impl<T: AsFd> Registration<T> {
         len: usize,
         op: impl FnMut(&T) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        self.parts()
+        let parts = self.parts();
+        parts
             .now(direction)
-            .and_then(|ready| self.attempt_transfer(ready, direction, len, op))
+            .and_then(|ready| parts.attempt_transfer(ready, direction, len, op))
             .unwrap_or_else(|| Err(io::ErrorKind::WouldBlock.into()))
     }
 
@@ -403,46 +448,12 @@ impl<T: AsFd> Registration<T> {
         self.parts().assume_no_more(direction);
     }
 
-    /// One attempt. `None`: it would have blocked, and `ready` is cleared.
-    fn attempt<R>(
-        &self,
-        ready: Ready,
-        direction: Direction,
-        mut op: impl FnMut(&T) -> io::Result<R>,
-    ) -> Option<io::Result<R>> {
-        let parts = self.parts();
-        loop {
-            match op(&parts.inner) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    parts.clear_would_block(ready, direction);
-                    return None;
-                }
-                result => return Some(result),
-            }
-        }
-    }
-
-    fn attempt_transfer(
-        &self,
-        ready: Ready,
-        direction: Direction,
-        len: usize,
-        op: impl FnMut(&T) -> io::Result<usize>,
-    ) -> Option<io::Result<usize>> {
-        let result = self.attempt(ready, direction, op);
-        // Zero is the end of the stream, which stays readable.
-        if matches!(result, Some(Ok(moved)) if 0 < moved && moved < len) {
-            self.parts().clear(ready, direction);
-        }
-        result
-    }
 }
 
 pin_project! {
     /// Waits for an event, and notes it.
-    struct Event<'a, T: AsFd> {
-        registration: &'a Registration<T>,
+    struct Event<'a, T> {
+        parts: &'a Parts<T>,
         interest: Interest,
         #[pin]
         readiness: Readiness<'a>,
@@ -456,16 +467,34 @@ impl<T: AsFd> Future for Event<'_, T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         noted(this.readiness.poll(cx), || {
-            this.registration.waits(*this.interest)
+            this.parts.waits(*this.interest)
         })
     }
 }
 
+/// What has come of an attempt.
+pub(super) enum Tried<R> {
+    /// It was the last one.
+    Done(io::Result<R>),
+    /// It has moved some, and there is more to do.
+    Part,
+    /// It would have blocked.
+    Blocked,
+}
+
+impl<R> Tried<R> {
+    /// For an operation that is done once it does something other than block.
+    #[inline]
+    fn once(result: Option<io::Result<R>>) -> Self {
+        result.map_or(Tried::Blocked, Tried::Done)
+    }
+}
+
 pin_project! {
-    /// Makes attempts until one does something other than block. Written by hand, as each connection that
-    /// waits has one of these: the compiler's own would be twice as large.
-    struct Until<'a, T: AsFd, F> {
-        registration: &'a Registration<T>,
+    /// Makes attempts until one is the last. Written by hand, as each connection that waits has one of these:
+    /// the compiler's own would be twice as large.
+    pub(super) struct Until<'a, T, F> {
+        parts: &'a Parts<T>,
         direction: Direction,
         attempt: F,
         // There while it waits.
@@ -477,31 +506,35 @@ pin_project! {
 impl<T, F, R> Future for Until<'_, T, F>
 where
     T: AsFd,
-    F: FnMut(&Registration<T>, Direction, Ready) -> Option<io::Result<R>>,
+    F: FnMut(&Parts<T>, Direction, Ready) -> Tried<R>,
 {
     type Output = io::Result<R>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let (registration, direction) = (*this.registration, *this.direction);
+        let (parts, direction) = (*this.parts, *this.direction);
         loop {
             let ready = if let Some(readiness) = this.readiness.as_mut().as_pin_mut() {
                 let event = readiness.poll(cx);
-                let ready = ready!(noted(event, || registration.waits(direction.into())))?;
+                let ready = ready!(noted(event, || parts.waits(direction.into())))?;
                 this.readiness.set(None);
                 ready
-            } else if let Some(ready) = registration.parts().now(direction) {
+            } else if let Some(ready) = parts.now(direction) {
                 ready
             } else {
-                let readiness = registration.parts().source.ready(direction.into());
+                let readiness = parts.source.ready(direction.into());
                 this.readiness.set(Some(readiness));
                 continue;
             };
             // The unit of budget is asked for after the wait, so that it belongs to this poll.
             let coop = ready!(poll_proceed(cx));
-            if let Some(result) = (this.attempt)(registration, direction, ready) {
-                coop.made_progress();
-                return Poll::Ready(result);
+            match (this.attempt)(parts, direction, ready) {
+                Tried::Done(result) => {
+                    coop.made_progress();
+                    return Poll::Ready(result);
+                }
+                Tried::Part => coop.made_progress(),
+                Tried::Blocked => {}
             }
         }
     }

@@ -5,18 +5,22 @@
 //! Buffers are never zeroed: what the kernel wrote is what was initialised.
 
 use std::fs::File;
+use std::future::Future;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::{Shutdown, TcpStream};
 use std::ops::Deref;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use pin_project_lite::pin_project;
 use rt_reactor::Direction::{Read as Reading, Write as Writing};
 use socket2::SockRef;
 
 use super::Registration;
+use super::registration::Tried;
 
 /// As many slices as Linux takes in one call (`UIO_MAXIOV`); with more it fails.
 const MAX_SLICES: usize = 1024;
@@ -150,70 +154,80 @@ impl<T: Bytes> Registration<T> {
         self.poll_transfer(cx, Writing, len, |file| file.write_vectored(bufs))
     }
 
-    pub(crate) async fn read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        if buf.is_empty() {
-            return Ok(0);
-        }
-        let len = Self::read_len(buf.len());
-        self.transfer(Reading, len, |file| file.read(buf)).await
+    #[inline]
+    pub(crate) fn read(&self, buf: &mut [u8]) -> impl Future<Output = io::Result<usize>> {
+        let (some, len) = (!buf.is_empty(), Self::read_len(buf.len()));
+        Bytewise::new(
+            some,
+            self.transfer(Reading, len, move |file| file.read(buf)),
+        )
     }
 
-    pub(crate) async fn read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    pub(crate) fn read_vectored(
+        &self,
+        bufs: &mut [IoSliceMut<'_>],
+    ) -> impl Future<Output = io::Result<usize>> {
         let bufs = first_mut(bufs);
-        let len = total(bufs);
-        if len == 0 {
-            return Ok(0);
-        }
-        self.transfer(Reading, Self::read_len(len), |file| {
-            file.read_vectored(bufs)
-        })
-        .await
+        let (some, len) = (total(bufs) > 0, Self::read_len(total(bufs)));
+        Bytewise::new(
+            some,
+            self.transfer(Reading, len, move |file| file.read_vectored(bufs)),
+        )
     }
 
-    pub(crate) async fn read_exact(&self, buf: &mut [u8]) -> io::Result<usize> {
-        let mut filled = 0;
-        while filled < buf.len() {
+    pub(crate) fn read_exact(&self, buf: &mut [u8]) -> impl Future<Output = io::Result<usize>> {
+        let (some, mut filled) = (!buf.is_empty(), 0);
+        let read = self.until(Reading, move |parts, direction, ready| {
             let rest = &mut buf[filled..];
             let len = Self::read_len(rest.len());
-            match self.transfer(Reading, len, |file| file.read(rest)).await? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                moved => filled += moved,
+            match parts.attempt_transfer(ready, direction, len, |file| file.read(rest)) {
+                None => return Tried::Blocked,
+                Some(Err(error)) => return Tried::Done(Err(error)),
+                Some(Ok(0)) => return Tried::Done(Err(io::ErrorKind::UnexpectedEof.into())),
+                Some(Ok(moved)) => filled += moved,
             }
-        }
-        Ok(filled)
+            if filled < buf.len() {
+                Tried::Part
+            } else {
+                Tried::Done(Ok(filled))
+            }
+        });
+        Bytewise::new(some, read)
     }
 
-    pub(crate) async fn write(&self, buf: &[u8]) -> io::Result<usize> {
-        if buf.is_empty() {
-            return Ok(0);
-        }
-        self.transfer(Writing, buf.len(), |file| file.write(buf))
-            .await
+    #[inline]
+    pub(crate) fn write(&self, buf: &[u8]) -> impl Future<Output = io::Result<usize>> {
+        let write = self.transfer(Writing, buf.len(), move |file| file.write(buf));
+        Bytewise::new(!buf.is_empty(), write)
     }
 
-    pub(crate) async fn write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+    pub(crate) fn write_vectored(
+        &self,
+        bufs: &[IoSlice<'_>],
+    ) -> impl Future<Output = io::Result<usize>> {
         let bufs = first(bufs);
         let len = total(bufs);
-        if len == 0 {
-            return Ok(0);
-        }
-        self.transfer(Writing, len, |file| file.write_vectored(bufs))
-            .await
+        let write = self.transfer(Writing, len, move |file| file.write_vectored(bufs));
+        Bytewise::new(len > 0, write)
     }
 
-    pub(crate) async fn write_all(&self, buf: &[u8]) -> io::Result<()> {
-        let mut written = 0;
-        while written < buf.len() {
-            let rest = &buf[written..];
-            match self
-                .transfer(Writing, rest.len(), |file| file.write(rest))
-                .await?
-            {
-                0 => return Err(io::ErrorKind::WriteZero.into()),
-                moved => written += moved,
+    #[inline]
+    pub(crate) fn write_all(&self, buf: &[u8]) -> impl Future<Output = io::Result<()>> {
+        let mut rest = buf;
+        let write = self.until(Writing, move |parts, direction, ready| {
+            match parts.attempt_transfer(ready, direction, rest.len(), |file| file.write(rest)) {
+                None => return Tried::Blocked,
+                Some(Err(error)) => return Tried::Done(Err(error)),
+                Some(Ok(0)) => return Tried::Done(Err(io::ErrorKind::WriteZero.into())),
+                Some(Ok(moved)) => rest = &rest[moved..],
             }
-        }
-        Ok(())
+            if rest.is_empty() {
+                Tried::Done(Ok(()))
+            } else {
+                Tried::Part
+            }
+        });
+        Bytewise::new(!buf.is_empty(), write)
     }
 
     pub(crate) fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
@@ -239,6 +253,39 @@ impl<T: Bytes> Registration<T> {
     /// Ends the writing side, for the traits.
     pub(crate) fn end_write(&self) -> io::Result<()> {
         self.inner().end_write()
+    }
+}
+
+pin_project! {
+    /// Moves bytes; if there is none to move, that is done at once.
+    struct Bytewise<F> {
+        #[pin]
+        transfer: Option<F>,
+    }
+}
+
+impl<F> Bytewise<F> {
+    #[inline]
+    fn new(some: bool, transfer: F) -> Self {
+        Bytewise {
+            transfer: some.then_some(transfer),
+        }
+    }
+}
+
+impl<F, R> Future for Bytewise<F>
+where
+    F: Future<Output = io::Result<R>>,
+    R: Default,
+{
+    type Output = io::Result<R>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project().transfer.as_pin_mut() {
+            Some(transfer) => transfer.poll(cx),
+            None => Poll::Ready(Ok(R::default())),
+        }
     }
 }
 
