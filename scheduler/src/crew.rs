@@ -207,6 +207,7 @@ impl Crew {
         let (shared, crew) = (Arc::clone(&self.shared), Some(Arc::clone(self)));
         let local = Local::new(shared, crew, Arc::clone(&self.home), index, queues, seed);
         let parking = &self.shared.parking;
+        self.shared.take_place(index);
         parking.bind(index);
         self.shared.remote(index).seat(true);
         context::enter_worker(&local, || {

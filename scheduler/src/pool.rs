@@ -33,7 +33,7 @@ use crate::observer::{Measures, Timing};
 use crate::parking::Parking;
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{Relaxed, SeqCst};
-use crate::primitive::sync::atomic::{AtomicBool, fence};
+use crate::primitive::sync::atomic::{AtomicBool, AtomicUsize, fence};
 use crate::record;
 use crate::rng::Rng;
 use crate::scope::{Free, Member};
@@ -136,6 +136,12 @@ pub(crate) struct Shared {
     /// Tasks wait in the injector behind workers whose polls are long: look there first.
     pub(crate) urgent: CachePadded<AtomicBool>,
     remotes: Box<[Arc<CachePadded<Remote>>]>,
+    /// How many of them a worker has ever sat in: the rest, the places of spares that nobody has called
+    /// yet, hold nothing, and whoever looks for work passes them by.
+    ///
+    /// ORDERING: Relaxed. A spare counts its place before it pushes there, so whoever is bound to see the push,
+    /// by the handshakes in `parking.rs`, sees the count.
+    used: AtomicUsize,
     /// The last worker has left; see the module's shutdown.
     drained: AtomicBool,
     polls_io: bool,
@@ -161,9 +167,20 @@ impl Shared {
     pub(crate) fn any_work(&self) -> bool {
         !self.injector.is_empty()
             || self
-                .remotes
+                .used_remotes()
                 .iter()
                 .any(|remote| remote.stealable().next().is_some())
+    }
+
+    /// The places that may hold something.
+    #[inline]
+    fn used_remotes(&self) -> &[Arc<CachePadded<Remote>>] {
+        &self.remotes[..self.used.load(Relaxed)]
+    }
+
+    /// Says that a worker is about to sit in a place.
+    pub(crate) fn take_place(&self, worker: usize) {
+        self.used.fetch_max(worker + 1, Relaxed);
     }
 
     /// Takes the oldest injected task.
@@ -185,12 +202,13 @@ impl Shared {
 
     /// Takes half of another worker's queue, from a random one on.
     pub(crate) fn steal(&self, me: usize, queue: &Deque<Runnable>, rng: &Rng) -> Option<Runnable> {
-        let workers = self.remotes.len();
-        let first = rng.below(workers);
-        (0..workers)
-            .map(|offset| (first + offset) % workers)
-            .filter(|&victim| victim != me)
-            .flat_map(|victim| self.remotes[victim].stealable())
+        let remotes = self.used_remotes();
+        let (before, from) = remotes.split_at(rng.below(remotes.len()));
+        let mine = Arc::as_ptr(&self.remotes[me]);
+        from.iter()
+            .chain(before)
+            .filter(|victim| Arc::as_ptr(victim) != mine)
+            .flat_map(|victim| victim.stealable())
             .find_map(|stealer| insist(|| stealer.steal_batch_and_pop(queue)))
             .or_else(|| self.steal_injected(queue))
     }
@@ -327,6 +345,7 @@ impl Pool {
             polls_io: driver.is_some(),
             guarded,
             remotes: remotes.collect(),
+            used: AtomicUsize::new(workers),
             parking: Parking::new(workers, places, driver, guarded),
             injector: CachePadded::new(Injector::new()),
             urgent: CachePadded::new(AtomicBool::new(false)),
@@ -337,7 +356,8 @@ impl Pool {
             on_unhandled_panic: config.hooks.on_unhandled_panic.clone(),
         });
         let home = Keeper::new(Arc::clone(&shared) as Arc<dyn Schedule>, places);
-        let spares = seats.split_off(workers);
+        // The first that is called sits beside the workers.
+        let spares = seats.drain(workers..).rev().collect();
         let crew = Crew::new(Arc::clone(&shared), home, config, spares);
         (Pool { shared, crew }, seats)
     }

@@ -13,7 +13,7 @@ use std::os::unix::net::SocketAddr as UnixAddr;
 use std::path::Path;
 use std::ptr;
 
-use libc::{c_int, c_void, sockaddr_storage, socklen_t};
+use libc::{c_int, c_long, c_void, sockaddr_storage, socklen_t};
 
 use super::{retry, retry_size};
 
@@ -174,6 +174,62 @@ fn header(
     header.msg_name = name.cast::<c_void>();
     header.msg_namelen = name_len;
     header
+}
+
+/// Receives what is there, as much as there is room for.
+///
+/// # Errors
+///
+/// Those of `recv`.
+#[inline]
+pub fn recv(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the buffer is valid for writes of its length.
+    unsafe { recv_raw(fd, buf.as_mut_ptr(), buf.len()) }
+}
+
+/// As [`recv`], into memory that need not be initialised; the bytes that it counts are then.
+///
+/// # Errors
+///
+/// Those of `recv`.
+#[inline]
+pub fn recv_uninit(fd: BorrowedFd<'_>, buf: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+    // SAFETY: as above.
+    unsafe { recv_raw(fd, buf.as_mut_ptr().cast(), buf.len()) }
+}
+
+/// Receives without the C library's `recv`. That is a place where the thread may be cancelled, as its `send`
+/// is: a process with threads pays two atomic operations a call for it, and nobody cancels a thread
+/// that runs Rust. Servers make these two calls for each request, so they go to the kernel directly.
+///
+/// # Safety
+///
+/// `start` is valid for writes of `len` bytes.
+#[inline]
+unsafe fn recv_raw(fd: BorrowedFd<'_>, start: *mut u8, len: usize) -> io::Result<usize> {
+    let fd = c_long::from(fd.as_raw_fd());
+    let (flags, none) = (0 as c_long, ptr::null_mut::<c_void>());
+    retry_size(|| {
+        // SAFETY: by the contract; nobody asks for an address.
+        unsafe { libc::syscall(libc::SYS_recvfrom, fd, start, len, flags, none, none) as isize }
+    })
+}
+
+/// Sends as much as there is room for. A peer that is gone is an error, not a signal, also in a process that
+/// does not ignore `SIGPIPE`.
+///
+/// # Errors
+///
+/// Those of `send`.
+#[inline]
+pub fn send(fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
+    let (fd, start, len) = (c_long::from(fd.as_raw_fd()), buf.as_ptr(), buf.len());
+    let flags = c_long::from(libc::MSG_NOSIGNAL);
+    let (nobody, no_len) = (ptr::null::<c_void>(), 0 as c_long);
+    retry_size(|| {
+        // SAFETY: the buffer is valid for reads of its length, and no address is given.
+        unsafe { libc::syscall(libc::SYS_sendto, fd, start, len, flags, nobody, no_len) as isize }
+    })
 }
 
 /// Receives one message, and tells how long it was, also when it was longer than the buffer. For

@@ -3,7 +3,7 @@
 //!
 //! A short message is not the last one, so that only a call which would block clears the readiness.
 
-use std::io::{self, IoSlice, Read};
+use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::os::fd::AsFd;
@@ -48,7 +48,7 @@ impl<T: AsFd> Registration<T> {
         cx: &mut Context<'_>,
         buf: &mut [MaybeUninit<u8>],
     ) -> Poll<io::Result<usize>> {
-        self.poll_io(cx, Reading, |fd| SockRef::from(fd).recv(buf))
+        self.poll_io(cx, Reading, |fd| socket::recv_uninit(fd.as_fd(), buf))
     }
 
     pub(crate) fn poll_recv_from_uninit(
@@ -83,9 +83,9 @@ impl<T: AsFd> Registration<T> {
 }
 
 fn send(fd: &impl AsFd, buf: &[u8]) -> io::Result<usize> {
-    SockRef::from(fd).send_with_flags(buf, libc::MSG_NOSIGNAL)
+    socket::send(fd.as_fd(), buf)
 }
 
 fn recv(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<usize> {
-    (&*SockRef::from(fd)).read(buf)
+    socket::recv(fd.as_fd(), buf)
 }

@@ -447,7 +447,6 @@ impl<T: AsFd> Registration<T> {
     pub(crate) fn expect_event(&self, direction: Direction) {
         self.parts().assume_no_more(direction);
     }
-
 }
 
 pin_project! {
@@ -466,9 +465,7 @@ impl<T: AsFd> Future for Event<'_, T> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        noted(this.readiness.poll(cx), || {
-            this.parts.waits(*this.interest)
-        })
+        noted(this.readiness.poll(cx), || this.parts.waits(*this.interest))
     }
 }
 

@@ -17,6 +17,7 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 use rt_reactor::Direction::{Read as Reading, Write as Writing};
+use rt_reactor::socket;
 use socket2::SockRef;
 
 use super::Registration;
@@ -47,23 +48,22 @@ macro_rules! implement_socket {
             const SHORT_READ_IS_ALL: bool = $short_read_is_all;
 
             fn read_uninit(&self, buf: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
-                SockRef::from(self).recv(buf)
+                socket::recv_uninit(self.as_fd(), buf)
             }
 
             fn read(&self, buf: &mut [u8]) -> io::Result<usize> {
-                (&*SockRef::from(self)).read(buf)
+                socket::recv(self.as_fd(), buf)
             }
 
             fn read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
                 (&*SockRef::from(self)).read_vectored(bufs)
             }
 
-            // A peer that is gone is an error, not a signal, also in a process that does not ignore
-            // SIGPIPE.
             fn write(&self, buf: &[u8]) -> io::Result<usize> {
-                SockRef::from(self).send_with_flags(buf, libc::MSG_NOSIGNAL)
+                socket::send(self.as_fd(), buf)
             }
 
+            // As with `send`, a peer that is gone is an error, not a signal.
             fn write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
                 SockRef::from(self).send_vectored_with_flags(bufs, libc::MSG_NOSIGNAL)
             }
