@@ -23,8 +23,11 @@ macro_rules! read_methods {
                         "let read = reader.read(&mut buf).await?;"
                         "assert_eq!(&buf[..read], &b\"hello\"[..read]);"
                     )]
-            pub async fn read(&self, buf: &mut [u8]) -> std::io::Result<usize> {
-                self.registration().read(buf).await
+            pub fn read(
+                &self,
+                buf: &mut [u8],
+            ) -> impl Future<Output = std::io::Result<usize>> {
+                self.registration().read(buf)
             }
 
             /// As [`read`](Self::read), into several buffers, one after another.
@@ -46,11 +49,11 @@ macro_rules! read_methods {
                         "assert!(reader.read_vectored(&mut bufs).await? > 0);"
                         "assert_eq!(&first, b\"h\");"
                     )]
-            pub async fn read_vectored(
+            pub fn read_vectored(
                 &self,
                 bufs: &mut [std::io::IoSliceMut<'_>],
-            ) -> std::io::Result<usize> {
-                self.registration().read_vectored(bufs).await
+            ) -> impl Future<Output = std::io::Result<usize>> {
+                self.registration().read_vectored(bufs)
             }
 
             /// Reads until the buffer is full, and returns its length.
@@ -70,8 +73,11 @@ macro_rules! read_methods {
                         "reader.read_exact(&mut greeting).await?;"
                         "assert_eq!(&greeting, b\"hello\");"
                     )]
-            pub async fn read_exact(&self, buf: &mut [u8]) -> std::io::Result<usize> {
-                self.registration().read_exact(buf).await
+            pub fn read_exact(
+                &self,
+                buf: &mut [u8],
+            ) -> impl Future<Output = std::io::Result<usize>> {
+                self.registration().read_exact(buf)
             }
 
             /// Waits until there may be something to read, the end included.

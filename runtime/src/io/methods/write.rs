@@ -19,8 +19,11 @@ macro_rules! write_methods {
             #[doc = $example!(
                         "assert_eq!(writer.write(b\"hello\").await?, 5);"
                     )]
-            pub async fn write(&self, buf: &[u8]) -> std::io::Result<usize> {
-                self.registration().write(buf).await
+            pub fn write(
+                &self,
+                buf: &[u8],
+            ) -> impl Future<Output = std::io::Result<usize>> {
+                self.registration().write(buf)
             }
 
             /// As [`write`](Self::write), from several buffers, one after another.
@@ -39,11 +42,11 @@ macro_rules! write_methods {
                         "let bufs = [IoSlice::new(b\"hel\"), IoSlice::new(b\"lo\")];"
                         "assert_eq!(writer.write_vectored(&bufs).await?, 5);"
                     )]
-            pub async fn write_vectored(
+            pub fn write_vectored(
                 &self,
                 bufs: &[std::io::IoSlice<'_>],
-            ) -> std::io::Result<usize> {
-                self.registration().write_vectored(bufs).await
+            ) -> impl Future<Output = std::io::Result<usize>> {
+                self.registration().write_vectored(bufs)
             }
 
             /// Writes all of the buffer.
@@ -59,8 +62,11 @@ macro_rules! write_methods {
             #[doc = $example!(
                         "writer.write_all(b\"hello\").await?;"
                     )]
-            pub async fn write_all(&self, buf: &[u8]) -> std::io::Result<()> {
-                self.registration().write_all(buf).await
+            pub fn write_all(
+                &self,
+                buf: &[u8],
+            ) -> impl Future<Output = std::io::Result<()>> {
+                self.registration().write_all(buf)
             }
 
             /// Waits until there may be room to write.
