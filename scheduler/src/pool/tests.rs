@@ -184,6 +184,44 @@ fn what_is_queued_behind_a_stuck_worker_is_cancelled_by_the_others() {
     close(&pool);
 }
 
+/// What a spare has queued is found by the workers, though nobody looks at the places of spares that were
+/// never called.
+#[test]
+fn what_a_spare_has_queued_is_stolen_from_it() {
+    let pool = Arc::new(pool(1));
+    assert_eq!(pool.shared.used_remotes().len(), 1);
+    let spawner = Arc::downgrade(&pool);
+    let task = pool.spawn(
+        async move {
+            let pool = spawner.upgrade().unwrap();
+            let (queued, is_queued) = std::sync::mpsc::channel();
+            let inner = Arc::clone(&pool);
+            // Run by the spare: this worker blocks until then.
+            let on_spare = pool.spawn(
+                async move {
+                    let (run, has_run) = std::sync::mpsc::channel();
+                    let first = inner.spawn(async move { run.send(()) }, Location::caller());
+                    // Drives the first one out of the slot, into the queue.
+                    let second = inner.spawn(async {}, Location::caller());
+                    queued.send(()).unwrap();
+                    has_run.recv_timeout(Duration::from_mins(1)).unwrap();
+                    (first, second)
+                },
+                Location::caller(),
+            );
+            crate::block_in_place(|| is_queued.recv().unwrap());
+            (pool, on_spare)
+        },
+        Location::caller(),
+    );
+    let (pool, on_spare) = block_on(task).unwrap();
+    let (first, second) = block_on(on_spare).unwrap();
+    assert_eq!(block_on(first).unwrap(), Ok(()));
+    block_on(second).unwrap();
+    assert_eq!(pool.shared.used_remotes().len(), 2);
+    close(&pool);
+}
+
 #[test]
 fn a_panic_in_a_task_is_its_join_error() {
     let pool = pool(2);
