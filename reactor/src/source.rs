@@ -168,23 +168,35 @@ pub struct Readiness<'a> {
 impl Future for Readiness<'_> {
     type Output = io::Result<Ready>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.into_ref().get_ref();
-        let (entry, waiter) = (this.source.entry(), &this.waiter);
-        let look = || entry.word.check(waiter.interest());
         // What has taken the waiter out was an event, and mostly that is seen at once, without the lock.
-        if !waiter.may_wait() {
-            if let Some(found) = look() {
-                return Poll::Ready(found);
-            }
+        if !self.waiter.may_wait()
+            && let Some(found) = self.look()
+        {
+            return Poll::Ready(found);
+        }
+        self.wait(cx)
+    }
+}
+
+impl Readiness<'_> {
+    #[inline]
+    fn look(&self) -> Option<io::Result<Ready>> {
+        self.source.entry().word.check(self.waiter.interest())
+    }
+
+    fn wait(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<Ready>> {
+        let this = self.into_ref().get_ref();
+        let (waiters, waiter) = (&this.source.entry().waiters, &this.waiter);
         // SAFETY: the waiter is used with this source only.
-        } else if unsafe { entry.waiters.waits(waiter, cx.waker()) } {
+        if waiter.may_wait() && unsafe { waiters.waits(waiter, cx.waker()) } {
             return Poll::Pending;
         }
         let waker = cx.waker().clone();
         // SAFETY: the future is pinned, borrows one source for its whole life, and withdraws the
         // waiter when it is dropped.
-        let found = unsafe { entry.waiters.wait_in_list(waiter, waker, look) };
+        let found = unsafe { waiters.wait_in_list(waiter, waker, || this.look()) };
         found.map_or(Poll::Pending, Poll::Ready)
     }
 }
