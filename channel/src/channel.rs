@@ -37,6 +37,7 @@ use crate::wake::{wake, wake_all};
 mod ends;
 #[cfg(all(test, loom))]
 mod model;
+mod single;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -125,8 +126,18 @@ impl<T> Channel<T> {
         ring: Option<&mut VecDeque<T>>,
         work: impl FnOnce(&mut State<T>, &mut Side<'_, T>) -> R,
     ) -> R {
+        self.step_on(self.back.0.state.lock(), ring, work)
+    }
+
+    /// As [`step`](Channel::step), with the back's lock held.
+    #[inline]
+    fn step_on<R>(
+        &self,
+        mut state: Guard<'_, State<T>>,
+        ring: Option<&mut VecDeque<T>>,
+        work: impl FnOnce(&mut State<T>, &mut Side<'_, T>) -> R,
+    ) -> R {
         let front = self.front();
-        let mut state = self.back.0.state.lock();
         let result = work(&mut state, &mut Side { front, ring });
         state.settle();
         self.back.0.ready.store(state.available() > 0, Relaxed);
@@ -140,13 +151,24 @@ impl<T> Channel<T> {
         &self,
         cx: &mut Context<'_>,
         likely: bool,
-        mut step: impl FnMut(&mut State<T>, &mut Visitor<'_>, &mut Side<'_, T>) -> Attempt<R>,
+        step: impl FnMut(&mut State<T>, &mut Visitor<'_>, &mut Side<'_, T>) -> Attempt<R>,
     ) -> Poll<R> {
         let mut visitor = Visitor::new(cx.waker());
         if likely {
             visitor.copy();
         }
-        let mut attempt = self.locked(|state, side| step(state, &mut visitor, side));
+        self.attempt_on(self.back.0.state.lock(), visitor, step)
+    }
+
+    /// As [`attempt`](Channel::attempt), with the back's lock held.
+    #[inline]
+    fn attempt_on<R>(
+        &self,
+        state: Guard<'_, State<T>>,
+        mut visitor: Visitor<'_>,
+        mut step: impl FnMut(&mut State<T>, &mut Visitor<'_>, &mut Side<'_, T>) -> Attempt<R>,
+    ) -> Poll<R> {
+        let mut attempt = self.step_on(state, None, |state, side| step(state, &mut visitor, side));
         loop {
             match attempt {
                 Attempt::Done(result, waker) => {
@@ -402,20 +424,6 @@ impl<T> Channel<T> {
             (_, true) => Err(Closed),
             (_, false) => Ok(None),
         }
-    }
-
-    /// Receives. `None`: nothing is there, and nothing will come.
-    #[inline(never)]
-    pub fn poll_recv(&self, cx: &mut Context<'_>, place: &mut Waiting) -> Poll<Option<T>> {
-        if !place.is_some()
-            && let Some(item) = self.take_from_front()
-        {
-            return Poll::Ready(Some(item));
-        }
-        let likely = !place.is_some() && self.looks_empty();
-        self.attempt(cx, likely, |state, visitor, side| {
-            state.receive(place, visitor, side)
-        })
     }
 
     /// Receives up to `limit` items, which is not 0, at the end of `buffer`. 0: nothing is there, and nothing will come.

@@ -98,6 +98,15 @@ impl<T> Queue<T> {
         item
     }
 
+    /// As [`pop`](Queue::pop), from a queue that never was long.
+    #[inline]
+    pub(crate) fn pop_from_short(&mut self) -> Option<T> {
+        if self.in_rest > 0 || self.back.capacity() > CHUNK {
+            return None;
+        }
+        self.back.pop_front()
+    }
+
     #[inline(never)]
     fn pop_from_rest(&mut self) -> Option<T> {
         let first = self.rest.front_mut()?;

@@ -361,6 +361,39 @@ impl<T> State<T> {
         }
     }
 
+    /// As [`receive`](State::receive), for one who was called: takes an item if that changes nothing but the
+    /// length of the queue.
+    #[inline]
+    pub(crate) fn take_single(&mut self, place: &mut Waiting, front: &Front) -> Option<T> {
+        // `stop` stays as it was: the queue is shorter now, and there is more room. That there is nothing in the
+        // front is certain under the back's lock.
+        let plain = !self.closed && self.capacity > 0 && front.len() == 0;
+        let alone = self.senders.waiting() == 0 && self.queue.len() < WORTH_MOVING;
+        if !plain || !alone || !self.receivers.was_called(place) {
+            return None;
+        }
+        let item = self.queue.pop_from_short()?;
+        self.receivers.answer(place);
+        Some(item)
+    }
+
+    /// As [`receive`](State::receive), for one who has not waited yet: waits if nothing is there. Else the copy of
+    /// its waker comes back.
+    #[inline]
+    pub(crate) fn wait_for_first(
+        &mut self,
+        place: &mut Waiting,
+        copy: Waker,
+        front: &Front,
+    ) -> Result<(), Waker> {
+        let plain = !self.closed && self.capacity > 0 && front.len() == 0;
+        if !plain || self.queue.len() > 0 {
+            return Err(copy);
+        }
+        *place = self.receivers.enter(copy, None);
+        Ok(())
+    }
+
     /// Waits where nothing is there; done where nothing will come.
     fn wait_for_item<R: Default>(
         &mut self,

@@ -74,9 +74,14 @@ pub(crate) struct Visitor<'a> {
 
 impl<'a> Visitor<'a> {
     pub(crate) fn new(waker: &'a Waker) -> Self {
+        Visitor::with_copy(waker, None)
+    }
+
+    /// With the copy that waiting takes, if it has been made.
+    pub(crate) fn with_copy(waker: &'a Waker, copy: Option<Waker>) -> Self {
         Visitor {
             waker,
-            copy: None,
+            copy,
             old: None,
         }
     }
@@ -178,9 +183,25 @@ impl<V> Waiters<V> {
             self.entries[number as usize].waker = Some(copy);
             self.link_first(number);
         } else {
-            place.0 = self.enter(copy, value());
+            *place = self.enter(copy, value());
         }
         true
+    }
+
+    /// Whether the entry of `place` was called.
+    #[inline]
+    pub(crate) fn was_called(&self, place: &Waiting) -> bool {
+        let entry = self.entries.get(place.0 as usize);
+        entry.is_some_and(|entry| entry.place == Place::Called)
+    }
+
+    /// As [`leave`](Waiters::leave), of one who was called and brought nothing along.
+    #[inline]
+    pub(crate) fn answer(&mut self, place: &mut Waiting) {
+        if let Some(number) = place.number() {
+            *place = Waiting::new();
+            self.release(number);
+        }
     }
 
     /// Whether what the entry brought along has been taken.
@@ -202,11 +223,16 @@ impl<V> Waiters<V> {
     /// Apart, so that the way of an item that nobody waits for is short.
     #[inline(never)]
     fn call_first(&mut self) -> Option<Waker> {
-        let number = self.first;
-        self.unlink(number);
-        let entry = &mut self.entries[number as usize];
+        let entry = &mut self.entries[self.first as usize];
         entry.place = Place::Called;
-        entry.waker.take()
+        let waker = entry.waker.take();
+        self.first = entry.after;
+        match self.entries.get_mut(self.first as usize) {
+            Some(next) => next.before = NONE,
+            None => self.last = NONE,
+        }
+        self.waiting -= 1;
+        waker
     }
 
     /// As [`call`](Waiters::call), and takes what it brought along.
@@ -269,7 +295,8 @@ impl<V> Waiters<V> {
         })
     }
 
-    fn enter(&mut self, waker: Waker, value: Option<V>) -> u32 {
+    /// Makes a future wait that has no place yet: the place that it gets.
+    pub(crate) fn enter(&mut self, waker: Waker, value: Option<V>) -> Waiting {
         if self.free == NONE {
             self.free = self.add_entry();
         }
@@ -280,7 +307,7 @@ impl<V> Waiters<V> {
         entry.value = value;
         self.taken += 1;
         self.link_last(number);
-        number
+        Waiting(number)
     }
 
     /// One more entry, which is free.
