@@ -56,8 +56,7 @@ pub(crate) struct Crew {
     /// Workers that are in [`block_in_place`] just now.
     in_place: AtomicUsize,
     pub(crate) spares_called: Counter,
-    threads: Mutex<Threads>,
-    ended: Condvar,
+    threads: Arc<Account>,
     /// Threads that may still push into the queues or take from them.
     running: AtomicUsize,
 }
@@ -69,6 +68,14 @@ struct Spares {
     /// Threads that wait for a call.
     waiting: usize,
     closed: bool,
+}
+
+/// Which threads there are. A thread has let go of the crew before it says here that it has ended: who
+/// waited for it is the last then, and what the crew has is gone when its owner has let go.
+#[derive(Default)]
+struct Account {
+    threads: Mutex<Threads>,
+    changed: Condvar,
 }
 
 #[derive(Default)]
@@ -104,8 +111,7 @@ impl Crew {
             roster: Roster::new(),
             in_place: AtomicUsize::new(0),
             spares_called: Counter::default(),
-            threads: Mutex::default(),
-            ended: Condvar::new(),
+            threads: Arc::default(),
             running: AtomicUsize::new(0),
         })
     }
@@ -138,19 +144,19 @@ impl Crew {
         body: impl FnOnce() + Send + 'static,
     ) -> io::Result<()> {
         /// Counted also if something in the runtime itself should panic.
-        struct Count(Arc<Crew>);
+        struct Count(Arc<Account>);
         impl Drop for Count {
             fn drop(&mut self) {
                 lock(&self.0.threads).ended += 1;
-                self.0.ended.notify_all();
+                self.0.changed.notify_all();
             }
         }
         let mut builder = thread::Builder::new().name(name);
         if let Some(bytes) = self.config.stack_size {
             builder = builder.stack_size(bytes);
         }
-        lock(&self.threads).started += 1;
-        let count = Count(Arc::clone(self));
+        lock(&self.threads.threads).started += 1;
+        let count = Count(Arc::clone(&self.threads));
         builder
             .spawn(move || {
                 let _count = count;
@@ -173,11 +179,12 @@ impl Crew {
     }
 
     fn join_while(&self, until: Option<Instant>, waits: impl Fn(&Threads) -> bool) -> bool {
-        let mut threads = lock(&self.threads);
+        let account = &*self.threads;
+        let mut threads = lock(&account.threads);
         while waits(&threads) {
             let Some(until) = until else {
-                threads = self
-                    .ended
+                threads = account
+                    .changed
                     .wait(threads)
                     .unwrap_or_else(PoisonError::into_inner);
                 continue;
@@ -186,7 +193,7 @@ impl Crew {
             if left.is_zero() {
                 return false;
             }
-            let waited = self.ended.wait_timeout(threads, left);
+            let waited = account.changed.wait_timeout(threads, left);
             threads = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         true
@@ -323,8 +330,8 @@ impl Crew {
         // Store-then-look with `close` and `join_polling`: one of the two sees the other.
         fence(SeqCst);
         if self.shared.parking.is_closed() {
-            drop(lock(&self.threads));
-            self.ended.notify_all();
+            drop(lock(&self.threads.threads));
+            self.threads.changed.notify_all();
         }
         self.shared.remote(local.index()).block_in_place(true);
         local.hand_over();

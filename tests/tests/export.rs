@@ -62,7 +62,13 @@ fn used() -> Runtime {
         rt::spawn_on(Dispatcher::Cpu, async {}).await.unwrap();
         rt::spawn_blocking(|| ()).await.unwrap();
     });
-    until(|| runtime.metrics().live_tasks == 0);
+    // A poll's time is taken after its task has ended.
+    until(|| {
+        let metrics = runtime.metrics();
+        let times = [metrics.io_poll_times, metrics.cpu_poll_times];
+        let timed = times.into_iter().flatten().all(|times| times.count() > 0);
+        metrics.live_tasks == 0 && timed
+    });
     runtime
 }
 
