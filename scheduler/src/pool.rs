@@ -31,6 +31,7 @@ use crate::histogram::Histogram;
 use crate::hooks::{self, Hook, Hooks};
 use crate::observer::{Measures, Timing};
 use crate::parking::Parking;
+use crate::primitive::barrier;
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{Relaxed, SeqCst};
 use crate::primitive::sync::atomic::{AtomicBool, AtomicUsize, fence};
@@ -223,7 +224,7 @@ impl Shared {
     pub(crate) fn rescue(&self, worker: usize) {
         let remote = &self.remotes[worker];
         let yielded = &remote.stealers[1 - remote.current.load(Relaxed)];
-        let tasks = [remote.slot.take(), insist(|| yielded.steal())];
+        let tasks = [remote.slot.rescue(), insist(|| yielded.steal())];
         for task in tasks.into_iter().flatten() {
             remote.stats.rescued.add(1);
             self.inject(task);
@@ -275,7 +276,7 @@ impl Shared {
             self.remotes.iter().find_map(|remote| {
                 let queues = remote.stealers.iter();
                 let queued = queues.filter_map(|stealer| insist(|| stealer.steal()));
-                remote.slot.take().or_else(|| queued.into_iter().next())
+                remote.slot.rescue().or_else(|| queued.into_iter().next())
             })
         })
     }
@@ -341,6 +342,8 @@ impl Pool {
         let remotes = seats
             .iter()
             .map(|seat| Arc::new(CachePadded::new(Remote::new(&seat.queues))));
+        // Before any worker has a slot.
+        barrier::prepare();
         let shared = Arc::new(Shared {
             polls_io: driver.is_some(),
             guarded,

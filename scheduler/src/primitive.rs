@@ -5,11 +5,15 @@
 //! in front of every call into user code (a poll, a waker, a drop) and turns a lock held across
 //! foreign code into a panic at the place that holds it.
 
+#[cfg(not(loom))]
+pub(crate) mod barrier;
 #[cfg(loom)]
 mod modelled;
 #[cfg(not(loom))]
 mod native;
 
+#[cfg(loom)]
+pub(crate) use modelled::barrier;
 #[cfg(all(test, loom))]
 pub(crate) use modelled::check;
 

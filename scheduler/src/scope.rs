@@ -43,7 +43,7 @@ mod tally;
 #[cfg(not(loom))]
 pub(crate) use {
     children::Place,
-    current::{enter_ended, enter_task, is_polled_here, with_task},
+    current::{enter_ended, enter_poll, enter_task, is_polled_here, take_over, with_task},
     member::Link,
     node::{Holder, Own, admit, release},
 };

@@ -93,7 +93,7 @@ impl Shared {
             look(task);
         }
         for remote in &self.remotes {
-            if let Some(task) = remote.slot.take() {
+            if let Some(task) = remote.slot.rescue() {
                 look(task);
             }
             for stealer in &remote.stealers {

@@ -4,6 +4,20 @@ use std::time::Duration;
 
 use loom::sync::{MutexGuard, Notify};
 
+/// Real fences on both sides: for a model the two are worth the same.
+pub(crate) mod barrier {
+    use loom::sync::atomic::{Ordering::SeqCst, fence};
+
+    pub(crate) fn light() {
+        fence(SeqCst);
+    }
+
+    pub(crate) fn heavy() -> bool {
+        fence(SeqCst);
+        true
+    }
+}
+
 /// loom's mutex without poisoning.
 #[derive(Debug)]
 pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);

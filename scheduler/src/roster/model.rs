@@ -163,7 +163,7 @@ fn a_spare_takes_over_from_a_stuck_worker_and_goes() {
         };
         // The guard.
         let Woken = loop {
-            match world.slot.take() {
+            match world.slot.rescue() {
                 Some(task) => break task,
                 None => thread::yield_now(),
             }

@@ -30,11 +30,18 @@ struct Frame<'a> {
 enum Keeper<'a> {
     Nobody,
     /// This thread has its `RUNNING`.
-    Task(&'a TaskRef),
+    Task(&'a Turn<'a>),
     /// It has ended, and its output is dropped: it can wait for nothing any more.
     Ended(&'a TaskRef),
     /// A `block_on`. The node is made when it is needed.
     Root(&'a OnceCell<Arc<Node>>),
+}
+
+/// A poll of a task, or the drop of its future.
+struct Turn<'a> {
+    task: &'a TaskRef,
+    /// The reference that keeps `task` for the poll is still to be had by a copy of the task's waker.
+    spare: Cell<bool>,
 }
 
 impl<'a> Frame<'a> {
@@ -57,7 +64,7 @@ impl<'a> Frame<'a> {
         }
         match self.keeper {
             // SAFETY: this thread has its `RUNNING`.
-            Keeper::Task(task) => unsafe { task.scope() },
+            Keeper::Task(turn) => unsafe { turn.task.scope() },
             _ => None,
         }
     }
@@ -75,29 +82,66 @@ fn with_frame<R>(f: impl FnOnce(Frame<'_>) -> R) -> R {
 }
 
 /// Calls `f` with the task whose code this thread runs: its poll, or a destructor of what it has.
+#[inline]
 pub(crate) fn with_task<R>(f: impl FnOnce(Option<&TaskRef>) -> R) -> R {
-    with_frame(|frame| match frame.keeper {
-        Keeper::Task(task) | Keeper::Ended(task) => f(Some(task)),
-        Keeper::Nobody | Keeper::Root(_) => f(None),
-    })
+    // SAFETY: as in `with_frame`.
+    let frame = unsafe { FRAME.get().as_ref() };
+    f(frame.and_then(|frame| match frame.keeper {
+        Keeper::Task(turn) => Some(turn.task),
+        Keeper::Ended(task) => Some(task),
+        Keeper::Nobody | Keeper::Root(_) => None,
+    }))
+}
+
+/// The turn of `task` on this thread, if it is in one.
+#[inline]
+fn turn_of<R>(task: &TaskRef, f: impl FnOnce(&Turn<'_>) -> R) -> Option<R> {
+    // SAFETY: as in `with_frame`.
+    let frame = unsafe { FRAME.get().as_ref() }?;
+    match frame.keeper {
+        Keeper::Task(turn) if turn.task == task => Some(f(turn)),
+        _ => None,
+    }
 }
 
 /// Whether this thread is in a poll of `task`, or drops its future.
 #[inline]
 pub(crate) fn is_polled_here(task: &TaskRef) -> bool {
-    // SAFETY: as in `with_frame`.
-    let frame = unsafe { FRAME.get().as_ref() };
-    frame.is_some_and(|frame| matches!(frame.keeper, Keeper::Task(polled) if polled == task))
+    turn_of(task, |_| ()).is_some()
 }
 
-/// Calls `f`, which polls or drops the future of `task`; this thread has its `RUNNING`.
+/// Whether this thread polls `task`, and the caller has now the reference that the poll began with.
+#[inline]
+pub(crate) fn take_over(task: &TaskRef) -> bool {
+    turn_of(task, |turn| turn.spare.replace(false)).unwrap_or(false)
+}
+
+/// Calls `f`, which drops the future of `task`; this thread has its `RUNNING`.
 #[inline]
 pub(crate) fn enter_task<R>(task: &TaskRef, f: impl FnOnce() -> R) -> R {
+    enter_turn(task, false, f).0
+}
+
+/// Calls `f`, which polls `task`; this thread has its `RUNNING`. `true`: somebody has
+/// [taken over](take_over) the reference of this poll.
+#[inline]
+pub(crate) fn enter_poll<R>(task: &TaskRef, f: impl FnOnce() -> R) -> (R, bool) {
+    let (result, spare) = enter_turn(task, true, f);
+    (result, !spare)
+}
+
+#[inline]
+fn enter_turn<R>(task: &TaskRef, spare: bool, f: impl FnOnce() -> R) -> (R, bool) {
+    let turn = Turn {
+        task,
+        spare: Cell::new(spare),
+    };
     let frame = Frame {
-        keeper: Keeper::Task(task),
+        keeper: Keeper::Task(&turn),
         scope: None,
     };
-    frame.enter(f)
+    let result = frame.enter(f);
+    (result, turn.spare.get())
 }
 
 /// Calls `f`, which drops the output of `task`.
@@ -146,7 +190,7 @@ pub fn is_cancelled() -> bool {
 pub(super) fn hold() -> Option<Holder> {
     with_frame(|frame| match frame.keeper {
         Keeper::Nobody | Keeper::Ended(_) => None,
-        Keeper::Task(task) => Some(Holder::Task(task.hold())),
+        Keeper::Task(turn) => Some(Holder::Task(turn.task.hold())),
         Keeper::Root(root) => root.get_or_init(|| Node::new(Kind::Root, None)).hold(),
     })
 }

@@ -53,7 +53,7 @@ fn each_item_leaves_once() {
         let slot = Arc::new(Slot::<Boxed>::new());
         let rescuer = {
             let slot = Arc::clone(&slot);
-            thread::spawn(move || slot.take().map(|item| item.read()))
+            thread::spawn(move || slot.rescue().map(|item| item.read()))
         };
         let mut seen = Vec::new();
         seen.extend(slot.put(Boxed::new(1)).map(|item| item.read()));

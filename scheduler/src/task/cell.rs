@@ -29,20 +29,22 @@ use std::pin::Pin;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
-use super::contain::{contain, contain_all, discard};
+use super::Id;
+use super::contain::{contain, discard};
 use super::join::Failure;
 use super::memory;
-use super::owner::{self, Home, Shard};
+use super::owner::{Home, Shard};
 use super::place::Name;
-use super::state::{Held, Pause, Schedule, Start, State};
+use super::state::{State, TaskState};
 use super::trace::Trace;
 use super::waker;
-use super::{Id, Runnable};
 use crate::primitive::cell::UnsafeCell;
+use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::AtomicPtr;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
-use crate::primitive::sync::{Arc, assert_no_lock};
-use crate::scope::{self, Holder, Link, Member, Node};
+use crate::scope::{self, Link, Member, Node};
+
+mod turn;
 
 /// What a finished task leaves for its handle.
 pub(crate) type Output<T> = Result<T, Failure>;
@@ -74,6 +76,15 @@ impl Header {
     pub(super) fn shard(&self) -> &Shard {
         // SAFETY: a part of the task's home, which lives as long as this memory.
         unsafe { &*self.shard.load(Relaxed) }
+    }
+
+    /// What the task does, as an outsider sees it.
+    pub(super) fn look(&self) -> TaskState {
+        match self.state.look() {
+            // Claimed for whoever has the `Runnable`, and that is in a queue.
+            TaskState::Running if !self.trace.is_polled() => TaskState::Scheduled,
+            state => state,
+        }
     }
 
     pub(super) fn move_to(&self, shard: &Shard) {
@@ -368,159 +379,6 @@ impl TaskRef {
         // SAFETY: this reference is counted, so the memory lives (T5). Every field is immutable,
         // atomic, or a cell with rules of its own.
         unsafe { self.0.as_ref() }
-    }
-
-    /// Runs one turn of the task for the holder of its `Runnable`.
-    ///
-    /// Gives the `Runnable` back when the task was woken during its poll; the caller queues it.
-    #[inline]
-    pub(super) fn run(self) -> Option<Runnable> {
-        assert_no_lock();
-        let header = self.header();
-        match header.state.start_poll() {
-            Start::Gone => {
-                header.shard().home().pool().skipped();
-                return None;
-            }
-            Start::Cancel => {
-                header.shard().home().pool().skipped();
-                self.fail(Failure::Cancelled);
-                return None;
-            }
-            Start::Poll => header.trace.begin_poll(),
-        }
-        // SAFETY: `start_poll` gave this thread RUNNING.
-        let poll = || unsafe { (header.vtable.poll)(self.0) };
-        if scope::enter_task(&self, poll).is_ready() {
-            scope::release(self.complete(true));
-            return None;
-        }
-        if header.shard().is_unlisted() && !owner::enlist(&self) {
-            self.fail(Failure::Cancelled);
-            return None;
-        }
-        let again = header.trace.end_poll();
-        match header.state.finish_pending(again) {
-            Pause::Idle => {
-                // The state word took the reference back.
-                mem::forget(self);
-                None
-            }
-            Pause::Requeue => Some(Runnable::from_ref(self)),
-            Pause::Cancel => {
-                self.fail(Failure::Cancelled);
-                None
-            }
-        }
-    }
-
-    /// Ends a task whose `RUNNING` this thread holds, without an output of its own.
-    fn fail(self, failure: Failure) {
-        // SAFETY: the caller holds RUNNING, and the future is still there.
-        let fail = || unsafe { (self.header().vtable.fail)(self.0, failure) };
-        scope::enter_task(&self, fail);
-        scope::release(self.complete(true));
-    }
-
-    /// Ends the task if no thread runs it; see [`State::claim_to_cancel`]. Returns whether it did.
-    pub(super) fn cancel_now(self) -> bool {
-        let claimed = self.header().state.claim_to_cancel();
-        if claimed {
-            self.fail(Failure::Cancelled);
-        }
-        claimed
-    }
-
-    /// Ends a task whose body has ended: leaves the owner list, publishes the output, tells the handle,
-    /// and leaves the scope, which may be the end that something else waits for. While the task holds
-    /// scopes that it has left behind, the last of them does that.
-    ///
-    /// An output that nobody wants is leaked if this thread may not drop it.
-    #[inline]
-    fn complete(self, may_drop: bool) -> Option<Holder> {
-        let header = self.header();
-        if header.state.may_be_held() && header.state.start_completing() == Held::Yes {
-            // Whoever drops the last hold goes on, with this reference.
-            mem::forget(self);
-            return None;
-        }
-        // The owner list's reference and this one go in one step.
-        let refs = owner::delist(&self);
-        if header.state.complete_quietly(refs) {
-            mem::forget(self);
-            return None;
-        }
-        let completed = header.state.complete();
-        if completed.drop_output && may_drop {
-            // SAFETY: there was no handle when the task became complete: the output is ours (T3).
-            unsafe { self.drop_output() };
-        }
-        if completed.wake_joiner {
-            // SAFETY: JOIN_WAKER was set when COMPLETE was: the cell is ours (T4).
-            let waker = header.join_waker.with_mut(|cell| unsafe { (*cell).take() });
-            contain_all(|| {
-                if let Some(waker) = waker {
-                    waker.wake();
-                }
-            });
-        }
-        let next = if completed.leave_scope {
-            // SAFETY: this thread completes the task, which has a link.
-            unsafe { self.leave_scope() }
-        } else {
-            None
-        };
-        // SAFETY: `self` was counted, and so was the list's reference if it was still listed.
-        unsafe { drop_refs(self.into_raw(), refs) };
-        next
-    }
-
-    /// The end of a child, for its scope.
-    ///
-    /// # Safety
-    ///
-    /// The task has a link, and this thread completes it.
-    unsafe fn leave_scope(&self) -> Option<Holder> {
-        // SAFETY: by the caller.
-        let scope = unsafe { Link::of(&self.0).take() }?;
-        // SAFETY: the task was spawned with a link to this scope.
-        unsafe { scope.child_gone(self.0) }
-    }
-
-    /// Keeps the task that this thread runs from becoming complete, until the reference is given to
-    /// [`drop_hold`](TaskRef::drop_hold).
-    pub(crate) fn hold(&self) -> TaskRef {
-        self.header().state.add_hold();
-        self.clone()
-    }
-
-    /// Gives up a hold. If that completes the task, what waits for it is returned.
-    #[cold]
-    pub(crate) fn drop_hold(self) -> Option<Holder> {
-        if self.header().state.drop_hold() == Held::Yes {
-            return None;
-        }
-        // SAFETY: `complete` has left its reference behind.
-        let body = unsafe { TaskRef::from_raw(self.0) };
-        let pool = Arc::clone(body.header().shard().home().pool());
-        drop(self);
-        let next = body.complete(pool.may_drop_here());
-        pool.ended_elsewhere();
-        next
-    }
-
-    /// Asks for the task's end; it happens where the task runs.
-    pub(crate) fn abort(&self) {
-        let pool = self.header().shard().home().pool();
-        if pool.cancels_in_place() {
-            if self.clone().cancel_now() {
-                pool.cancelled_in_place();
-            }
-            return;
-        }
-        if self.header().state.abort() == Schedule::Push {
-            Runnable::from_ref(self.clone()).schedule();
-        }
     }
 
     /// # Safety

@@ -58,7 +58,7 @@ impl Found {
     /// What there is to tell of it; `None` if it has ended.
     pub(crate) fn info(self, pool: &'static str) -> Option<TaskInfo> {
         let header = self.task.header();
-        let state = header.state.look();
+        let state = header.look();
         let (waits, waits_for_others) = header.trace.waits();
         let running = state == TaskState::Running;
         let pending = header.trace.pending();
@@ -113,7 +113,7 @@ impl fmt::Debug for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Task")
             .field("id", &self.id)
-            .field("state", &self.state.look())
+            .field("state", &self.look())
             .field("spawned_at", &format_args!("{}", self.location))
             .finish_non_exhaustive()
     }

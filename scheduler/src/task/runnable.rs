@@ -38,7 +38,7 @@ impl Runnable {
 
     /// Drops the future in place of polling it.
     pub(crate) fn cancel(self) {
-        self.into_ref().cancel_now();
+        self.into_ref().cancel_unrun();
     }
 
     #[inline]
@@ -136,7 +136,7 @@ where
 impl Drop for Runnable {
     fn drop(&mut self) {
         // The reference itself goes with the field.
-        self.0.clone().cancel_now();
+        self.0.clone().cancel_unrun();
     }
 }
 

@@ -10,8 +10,10 @@
 //! |---|---|---|
 //! | idle | – | waits for a wake |
 //! | scheduled | `SCHEDULED` | a [`Runnable`](super::Runnable) for it is in a queue |
+//! | claimed | `RUNNING` | as scheduled, by a worker of its pool: whoever has the `Runnable` is as good as running |
 //! | running | `RUNNING` | one thread polls the future, or drops it |
-//! | running, woken | `RUNNING` + `SCHEDULED` | as running; it goes back to a queue afterwards |
+//! | running, woken | `RUNNING` + `SCHEDULED` | as running, or claimed; it goes back to a queue afterwards |
+//! | ending | `RUNNING` + `ENDING` | somebody drops the future who does not have the `Runnable`, if there is one |
 //! | completing | `RUNNING` + `COMPLETING` | the future is gone; scopes that it has left behind still have children |
 //! | complete | `COMPLETE` | the future is gone; the output is there if a handle wants it |
 //!
@@ -20,22 +22,26 @@
 //!
 //! # Invariants
 //!
-//! * **T1** Only the thread that set `RUNNING` touches the future, until it sets `COMPLETE`.
-//! * **T2** A `Runnable` exists once for each time that `SCHEDULED` was set on a task that was idle.
+//! * **T1** Only the thread that set `RUNNING`, or to which that has given the `Runnable` of a claimed
+//!   task, touches the future, until it sets `COMPLETE`.
+//! * **T2** A `Runnable` exists once for each time that `SCHEDULED`, or `RUNNING` by a wake, was set on a task
+//!   that was idle.
 //! * **T3** The output exists from `COMPLETE` on while `JOIN_INTEREST` is set; it is the handle's. A
 //!   thread that completes a task without `JOIN_INTEREST` drops the output itself.
 //! * **T4** The join waker's cell is the handle's while `JOIN_WAKER` is clear and the completing
 //!   thread's once `COMPLETE` was set while `JOIN_WAKER` was.
-//! * **T5** The memory lives while the count is not 0. The count holds one for the owner list, from the
-//!   beginning until the task becomes complete, one for the handle, one for each `Runnable`, one for
-//!   each waker, one for each hold.
+//! * **T5** The memory lives while the count is not 0, or `RUNNING` is set. The count holds one for the owner
+//!   list, from the beginning until the task becomes complete or is cancelled, one for the handle, one for
+//!   each `Runnable`, one for each waker, one for each hold. A waker that is copied in the task's own
+//!   poll may take over the reference of the `Runnable`; whoever polls counts it anew if it is needed after all. So a count
+//!   that reaches 0 under `RUNNING` is that of a cancelled task, and frees nothing yet.
 //! * **T6** Holds are added only by the thread that has `RUNNING`, before `COMPLETING` is set. Whoever
 //!   finds no hold when it sets `COMPLETING`, or drops the last one after that, completes the task.
 //!
 //! # Orderings
 //!
-//! Each operation is a read-modify-write with `AcqRel`, so all operations on one task form a chain
-//! and each sees everything that the ones before it published: the poll sees what the waker wrote
+//! Each operation is a read-modify-write with `AcqRel`, but the start of a poll that a wake has claimed, so all
+//! operations on one task form a chain and each sees everything that the ones before it published: the poll sees what the waker wrote
 //! (also when the bit was set already), the next poll sees the last one's future, the handle sees
 //! the output, and the last reference sees all of it before it frees. The `Acquire` load in
 //! [`State::is_complete`] joins the chain to read only.
@@ -57,10 +63,11 @@ const JOIN_WAKER: usize = 1 << 5;
 const COMPLETING: usize = 1 << 6;
 /// The task is a child of a scope; set for good when it is made.
 const SCOPED: usize = 1 << 7;
+const ENDING: usize = 1 << 8;
 /// One hold: a scope that was dropped in this task while it had children.
-const HOLD: usize = 1 << 8;
-/// Holds to count: sixteen million where a word has the room.
-const HOLD_BITS: u32 = if usize::BITS >= 64 { 24 } else { 8 };
+const HOLD: usize = 1 << 9;
+/// Holds to count: eight million where a word has the room.
+const HOLD_BITS: u32 = if usize::BITS >= 64 { 23 } else { 7 };
 const HOLDS: usize = ((1 << HOLD_BITS) - 1) * HOLD;
 /// One reference.
 const REF: usize = HOLD << HOLD_BITS;
@@ -107,7 +114,7 @@ pub(crate) enum Start {
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// Idle now, and the reference of the `Runnable` is given up.
+    /// Idle now, and the reference of the `Runnable` is given up, unless it was taken over.
     Idle,
     /// It was woken meanwhile: the `Runnable` goes back to a queue.
     Requeue,
@@ -175,16 +182,23 @@ impl State {
         self.0.load(Relaxed) & SCOPED != 0
     }
 
-    /// Takes the right to the future for the holder of the `Runnable`.
+    /// Takes the right to the future for the holder of the `Runnable`. Where the wake has claimed it already,
+    /// this takes no read-modify-write.
+    #[inline]
     pub(crate) fn start_poll(&self) -> Start {
+        // ORDERING: Relaxed. The `Runnable` has come with all that the claiming wake saw and wrote, and any later
+        // wake has left a mark.
         let mut seen = self.0.load(Relaxed);
+        if seen & (RUNNING | SCHEDULED | CANCELLED | ENDING | COMPLETE) == RUNNING {
+            return Start::Poll;
+        }
         loop {
-            if seen & (RUNNING | COMPLETE) != 0 {
+            if seen & (ENDING | COMPLETE) != 0 {
                 // ORDERING: nothing of the task is touched but its count, which is its own RMW.
                 return Start::Gone;
             }
             debug_assert!(
-                seen & SCHEDULED != 0,
+                seen & (SCHEDULED | RUNNING) != 0,
                 "a Runnable of a task that is not scheduled"
             );
             let next = seen & !SCHEDULED | RUNNING;
@@ -197,9 +211,11 @@ impl State {
     }
 
     /// Ends a poll that said `Pending`. `again`: this thread has woken the task meanwhile, without
-    /// [`wake`](State::wake): what the next poll must see of this one goes through the same chain.
+    /// [`wake`](State::wake): what the next poll must see of this one goes through the same chain. `lent`:
+    /// a waker has taken over the reference of the `Runnable`.
     #[inline]
-    pub(crate) fn finish_pending(&self, again: bool) -> Pause {
+    pub(crate) fn finish_pending(&self, again: bool, lent: bool) -> Pause {
+        let lent = if lent { REF } else { 0 };
         let mut seen = self.0.load(Relaxed);
         loop {
             debug_assert!(seen & RUNNING != 0 && seen & COMPLETE == 0);
@@ -207,9 +223,9 @@ impl State {
                 return Pause::Cancel;
             }
             let (next, pause) = if again || seen & SCHEDULED != 0 {
-                (seen & !RUNNING | SCHEDULED, Pause::Requeue)
+                ((seen & !RUNNING | SCHEDULED) + lent, Pause::Requeue)
             } else {
-                ((seen & !RUNNING) - REF, Pause::Idle)
+                ((seen & !RUNNING) + lent - REF, Pause::Idle)
             };
             match self.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
                 Ok(_) => return pause,
@@ -295,6 +311,20 @@ impl State {
         }
     }
 
+    /// As [`wake`](State::wake), by a worker of the task's pool: whoever gets the `Runnable` has the right to the
+    /// future with it. For threads that shutdown waits for, as it cannot end a claimed task in place.
+    #[inline]
+    pub(crate) fn wake_claimed(&self) -> Schedule {
+        let before = self.0.fetch_or(RUNNING, AcqRel);
+        match before & (SCHEDULED | RUNNING | COMPLETE) {
+            0 => Schedule::Push,
+            // It runs, or is claimed: a mark is needed. It may have gone idle by now.
+            RUNNING => self.wake(),
+            // It was queued unclaimed, and is claimed for whoever has the `Runnable`; or the mark is there already.
+            _ => Schedule::Nothing,
+        }
+    }
+
     /// Asks for the task's end. `Push` obliges the caller as in [`wake`](State::wake).
     pub(crate) fn abort(&self) -> Schedule {
         let before = self.0.fetch_or(SCHEDULED | CANCELLED, AcqRel);
@@ -308,14 +338,27 @@ impl State {
     /// Cancels from shutdown: takes the right to the future if nobody has it.
     ///
     /// `true` obliges the caller to drop the future and complete. A `Runnable` that is still in a
-    /// queue finds the task gone. `false`: it is complete, or the thread that runs it will see
-    /// `CANCELLED`.
+    /// queue finds the task gone. `false`: it is complete, or the thread that runs it, or has claimed it,
+    /// will see `CANCELLED`.
     #[must_use]
     pub(crate) fn claim_to_cancel(&self) -> bool {
+        self.claim(RUNNING | COMPLETE)
+    }
+
+    /// Cancels for the holder of the `Runnable`, which is used up. As
+    /// [`claim_to_cancel`](State::claim_to_cancel); also if the task is claimed.
+    #[must_use]
+    pub(crate) fn claim_as_holder(&self) -> bool {
+        self.claim(ENDING | COMPLETE)
+    }
+
+    /// Takes the right to the future unless one of `taken` is set.
+    fn claim(&self, taken: usize) -> bool {
         let mut seen = self.0.load(Relaxed);
         loop {
-            let free = seen & (RUNNING | COMPLETE) == 0;
-            let next = seen | CANCELLED | if free { RUNNING } else { 0 };
+            let free = seen & taken == 0;
+            let right = if free { RUNNING | ENDING } else { 0 };
+            let next = seen | CANCELLED | right;
             match self.0.compare_exchange_weak(seen, next, AcqRel, Relaxed) {
                 Ok(_) => return free,
                 Err(now) => seen = now,
@@ -393,17 +436,18 @@ impl State {
         }
     }
 
-    /// Gives up `count` references; `true` if they were the last ones.
+    /// Gives up `count` references; `true` if they were the last ones, and nobody polls.
     #[must_use = "the last reference frees the task"]
     pub(crate) fn ref_dec(&self, count: usize) -> bool {
+        let is_last = |word: usize| word / REF == count && word & (RUNNING | COMPLETE) != RUNNING;
         // Who holds all references there are is alone: nobody is left to count up or down. The word
         // need not be written then, and the load is the end of the chain.
-        if self.0.load(Acquire) / REF == count {
+        if is_last(self.0.load(Acquire)) {
             return true;
         }
         let before = self.0.fetch_sub(count * REF, Release);
         debug_assert!(before >= count * REF);
-        if before / REF != count {
+        if !is_last(before) {
             return false;
         }
         // ORDERING: Acquire, the end of the chain: whoever frees sees every earlier use.

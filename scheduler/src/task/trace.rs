@@ -24,7 +24,7 @@ use crate::scope;
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Trace {
-    /// A kind, [`OTHERS`], [`AGAIN`], and a payload; 0 for nothing.
+    /// A kind, [`OTHERS`], [`AGAIN`], [`POLLED`], and a payload; 0 for nothing.
     waits: AtomicU64,
     /// Polls that have said `Pending`.
     pending: AtomicU32,
@@ -59,7 +59,9 @@ const KIND: u32 = 56;
 const OTHERS: u64 = 1 << 55;
 /// The task has woken itself in this poll.
 const AGAIN: u64 = 1 << 54;
-const PAYLOAD: u64 = AGAIN - 1;
+/// The task is being polled.
+const POLLED: u64 = 1 << 53;
+const PAYLOAD: u64 = POLLED - 1;
 
 impl Waits {
     #[inline]
@@ -125,7 +127,12 @@ pub fn noted<T>(poll: Poll<T>, waits: impl FnOnce() -> Waits) -> Poll<T> {
 impl Trace {
     #[inline]
     pub(super) fn begin_poll(&self) {
-        self.waits.store(0, Relaxed);
+        self.waits.store(POLLED, Relaxed);
+    }
+
+    /// Whether a thread polls the task.
+    pub(super) fn is_polled(&self) -> bool {
+        self.waits.load(Relaxed) & POLLED != 0
     }
 
     /// After a poll that has said `Pending`. This thread has `RUNNING`. Returns whether the task has woken
@@ -135,7 +142,9 @@ impl Trace {
         let pending = self.pending.load(Relaxed);
         self.pending.store(pending.wrapping_add(1), Relaxed);
         self.since.store(TICK.get(), Relaxed);
-        self.waits.load(Relaxed) & AGAIN != 0
+        let waits = self.waits.load(Relaxed);
+        self.waits.store(waits & !POLLED, Relaxed);
+        waits & AGAIN != 0
     }
 
     /// The code of the task, in a poll, has woken it. This thread has `RUNNING`.
@@ -148,7 +157,7 @@ impl Trace {
     #[inline]
     fn note(&self, word: u64) {
         let before = self.waits.load(Relaxed);
-        let first = before & !AGAIN;
+        let first = before & !(AGAIN | POLLED);
         if first == 0 {
             self.waits.store(before | word, Relaxed);
         } else if first != word {

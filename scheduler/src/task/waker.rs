@@ -1,11 +1,14 @@
 //! A task's waker: one counted reference behind `std`'s vtable.
 //!
 //! The waker that a poll gets is borrowed from the `Runnable`, so a poll that does not clone it
-//! touches no count. A wake by value passes its reference on to the queue. A task that wakes itself in its
+//! touches no count. The first copy that a poll makes of it takes over the reference of the `Runnable`, which the
+//! end of the poll then does not give up: no count is touched either, and that is what a task does
+//! which waits for one thing. A wake by value passes its reference on to the queue. A task that wakes itself in its
 //! own poll, as those do that give way, leaves a note for the end of that poll: no atomic operation.
 
 #![expect(unsafe_code, reason = "RawWaker is a raw pointer by design")]
 
+use std::borrow::Borrow;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::task::{RawWaker, RawWakerVTable, Waker};
@@ -13,6 +16,7 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 use super::Runnable;
 use super::cell::{Header, TaskRef};
 use super::state::Schedule;
+use crate::context;
 use crate::scope;
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
@@ -37,17 +41,20 @@ unsafe fn borrow(data: *const ()) -> ManuallyDrop<TaskRef> {
 }
 
 unsafe fn clone(data: *const ()) -> RawWaker {
-    // SAFETY: by `RawWaker`'s contract. The new reference is counted and passed to the new waker.
-    let counted = TaskRef::clone(&*unsafe { borrow(data) });
-    RawWaker::new(counted.into_raw().as_ptr().cast_const().cast(), &VTABLE)
+    // SAFETY: by `RawWaker`'s contract.
+    let task = unsafe { borrow(data) };
+    if !scope::take_over(&task) {
+        // The new reference is counted and passed to the new waker.
+        TaskRef::clone(&*task).into_raw();
+    }
+    RawWaker::new(data, &VTABLE)
 }
 
 unsafe fn wake(data: *const ()) {
     // SAFETY: by `RawWaker`'s contract; the reference is this call's to give on.
-    let task = ManuallyDrop::into_inner(unsafe { borrow(data) });
-    if task.header().state.wake() == Schedule::Push {
-        Runnable::from_ref(task).schedule();
-    }
+    schedule(ManuallyDrop::into_inner(unsafe { borrow(data) }), |task| {
+        task
+    });
 }
 
 unsafe fn wake_by_ref(data: *const ()) {
@@ -55,9 +62,29 @@ unsafe fn wake_by_ref(data: *const ()) {
     let task = unsafe { borrow(data) };
     if scope::is_polled_here(&task) {
         task.header().trace.wake_again();
-    } else if task.header().state.wake() == Schedule::Push {
-        Runnable::from_ref(TaskRef::clone(&*task)).schedule();
+    } else {
+        schedule(&*task, TaskRef::clone);
     }
+}
+
+/// Wakes a task, and puts it into a queue if that makes it scheduled; `count` finds the reference for that.
+#[inline]
+fn schedule<T: Borrow<TaskRef>>(task: T, count: impl FnOnce(T) -> TaskRef) {
+    context::with_worker(|worker| {
+        let header = task.borrow().header();
+        match worker {
+            Some(worker) if worker.home_id() == header.shard().home().id() => {
+                if header.state.wake_claimed() == Schedule::Push {
+                    worker.push(Runnable::from_ref(count(task)));
+                }
+            }
+            _ => {
+                if header.state.wake() == Schedule::Push {
+                    Runnable::from_ref(count(task)).schedule();
+                }
+            }
+        }
+    });
 }
 
 unsafe fn drop_waker(data: *const ()) {

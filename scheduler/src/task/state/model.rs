@@ -28,6 +28,7 @@ struct Task {
     joiner_woken: Mutex<bool>,
     joiner: Condvar,
     drops: AtomicUsize,
+    frees: AtomicUsize,
 }
 
 impl Task {
@@ -43,6 +44,7 @@ impl Task {
             joiner_woken: Mutex::new(false),
             joiner: Condvar::new(),
             drops: AtomicUsize::new(0),
+            frees: AtomicUsize::new(0),
         })
     }
 
@@ -50,13 +52,42 @@ impl Task {
     fn new_idle() -> Arc<Self> {
         let task = Task::new();
         assert_eq!(task.state.start_poll(), Start::Poll);
-        assert_eq!(task.state.finish_pending(false), Pause::Idle);
+        assert_eq!(task.state.finish_pending(false, false), Pause::Idle);
         task
     }
 
     fn touch_future(&self) {
         // SAFETY: the callers hold RUNNING; loom checks that this is enough.
         self.future.with_mut(|future| unsafe { *future += 1 });
+    }
+
+    /// Drops the future and completes, if the caller has the right to.
+    fn touch_future_if(&self, claimed: bool) {
+        if claimed {
+            self.drops.fetch_add(1, Relaxed);
+            self.complete(1);
+        }
+    }
+
+    /// As a worker that gets the `Runnable` at the end of its pool.
+    fn run_and_cancel(&self) {
+        match self.state.start_poll() {
+            Start::Gone => {}
+            Start::Cancel => self.touch_future_if(true),
+            Start::Poll => {
+                self.touch_future();
+                self.touch_future_if(true);
+            }
+        }
+        self.drop_refs(1);
+    }
+
+    /// Gives up references; the last one frees.
+    fn drop_refs(&self, count: usize) {
+        if self.state.ref_dec(count) {
+            self.touch_future();
+            self.frees.fetch_add(1, Relaxed);
+        }
     }
 
     fn push(&self) {
@@ -71,6 +102,15 @@ impl Task {
         }
         *queue -= 1;
         assert_eq!(*queue, 0, "two Runnables of one task (T2)");
+    }
+
+    /// As [`send`](Task::send), by a worker of the task's pool.
+    fn send_claimed(&self, message: usize) {
+        self.messages[message].store(1, Relaxed);
+        if self.state.wake_claimed() == Schedule::Push {
+            self.state.ref_inc();
+            self.push();
+        }
     }
 
     fn send(&self, message: usize) {
@@ -158,7 +198,7 @@ fn no_wake_is_lost_and_each_carries_its_message() {
             if seen == [true; 2] {
                 break;
             }
-            match task.state.finish_pending(false) {
+            match task.state.finish_pending(false, false) {
                 Pause::Idle => task.pop(),
                 Pause::Requeue => {}
                 Pause::Cancel => unreachable!("nobody aborts"),
@@ -168,6 +208,125 @@ fn no_wake_is_lost_and_each_carries_its_message() {
             waker.join().unwrap();
         }
     });
+}
+
+/// As above, where one of the wakers is a worker of the task's pool, which claims it for whoever polls it, or both are.
+fn claimed_wakes(claims: [bool; 2]) {
+    check(3, move || {
+        let task = Task::new_idle();
+        let wakers = [0, 1].map(|message| {
+            let task = Arc::clone(&task);
+            thread::spawn(move || {
+                if claims[message] {
+                    task.send_claimed(message);
+                } else {
+                    task.send(message);
+                }
+            })
+        });
+        let mut seen = [false; 2];
+        task.pop();
+        loop {
+            assert_eq!(task.state.start_poll(), Start::Poll);
+            task.touch_future();
+            for (seen, message) in seen.iter_mut().zip(&task.messages) {
+                *seen |= message.load(Relaxed) == 1;
+            }
+            if seen == [true; 2] {
+                break;
+            }
+            match task.state.finish_pending(false, false) {
+                Pause::Idle => task.pop(),
+                Pause::Requeue => {}
+                Pause::Cancel => unreachable!("nobody aborts"),
+            }
+        }
+        for waker in wakers {
+            waker.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn no_wake_is_lost_when_one_claims() {
+    claimed_wakes([true, false]);
+}
+
+#[test]
+fn no_wake_is_lost_when_both_claim() {
+    claimed_wakes([true, true]);
+}
+
+/// A worker claims the task while shutdown cancels it: one of the two ends it, and no `Runnable` is used after that.
+#[test]
+fn a_claimed_task_ends_once() {
+    check(3, || {
+        let task = Task::new_idle();
+        let worker = {
+            let task = Arc::clone(&task);
+            thread::spawn(move || {
+                task.send_claimed(0);
+                if *task.queue.lock().unwrap() == 0 {
+                    return;
+                }
+                // It is the last one to leave, so it cancels what it finds.
+                task.touch_future_if(task.state.claim_as_holder());
+            })
+        };
+        task.touch_future_if(task.state.claim_to_cancel());
+        worker.join().unwrap();
+        assert_eq!(task.drops.load(Relaxed), 1);
+        assert!(task.state.is_complete());
+    });
+}
+
+/// A poll has lent its reference to a waker, which is used or dropped by another thread, while shutdown gives up the owner
+/// list's: the memory is freed once, by the last who uses it.
+#[test]
+fn a_lent_reference_outlives_the_poll() {
+    for by_drop in [true, false] {
+        check(3, move || {
+            let task = Task::new();
+            // The handle is gone.
+            assert_eq!(task.state.drop_join_interest(), Join::Pending);
+            assert!(!task.state.ref_dec(1));
+            assert_eq!(task.state.start_poll(), Start::Poll);
+            let waker = {
+                let task = Arc::clone(&task);
+                thread::spawn(move || {
+                    if !by_drop && task.state.wake() == Schedule::Push {
+                        return task.run_and_cancel();
+                    }
+                    task.drop_refs(1);
+                })
+            };
+            let shutdown = {
+                let task = Arc::clone(&task);
+                thread::spawn(move || {
+                    if task.state.claim_to_cancel() {
+                        task.drops.fetch_add(1, Relaxed);
+                        task.complete(1);
+                    }
+                    task.drop_refs(1);
+                })
+            };
+            task.touch_future();
+            match task.state.finish_pending(false, true) {
+                Pause::Idle => {}
+                Pause::Requeue => task.run_and_cancel(),
+                Pause::Cancel => {
+                    task.state.ref_inc();
+                    task.drops.fetch_add(1, Relaxed);
+                    task.complete(2);
+                    task.drop_refs(1);
+                }
+            }
+            waker.join().unwrap();
+            shutdown.join().unwrap();
+            assert_eq!(task.drops.load(Relaxed), 1);
+            assert_eq!(task.frees.load(Relaxed), 1);
+        });
+    }
 }
 
 /// A task wakes itself in a poll while another thread wakes it: it is queued by its poller alone, and its
@@ -182,7 +341,7 @@ fn a_task_that_wakes_itself_is_queued_once() {
             thread::spawn(move || task.send(0))
         };
         task.touch_future();
-        assert_eq!(task.state.finish_pending(true), Pause::Requeue);
+        assert_eq!(task.state.finish_pending(true, false), Pause::Requeue);
         // Another worker may have it now.
         let other = {
             let task = Arc::clone(&task);
@@ -190,7 +349,7 @@ fn a_task_that_wakes_itself_is_queued_once() {
                 assert_eq!(task.state.start_poll(), Start::Poll);
                 task.touch_future();
                 let seen = task.messages[0].load(Relaxed) == 1;
-                match task.state.finish_pending(false) {
+                match task.state.finish_pending(false, false) {
                     Pause::Idle => seen,
                     Pause::Requeue => true,
                     Pause::Cancel => unreachable!("nobody aborts"),
@@ -312,7 +471,7 @@ fn an_abort_during_a_poll_is_seen_by_that_poll() {
             })
         };
         task.touch_future();
-        match task.state.finish_pending(false) {
+        match task.state.finish_pending(false, false) {
             Pause::Cancel => task.complete(1),
             Pause::Idle => {
                 task.pop();

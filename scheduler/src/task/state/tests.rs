@@ -7,7 +7,7 @@ use super::{Completed, Held, Join, Pause, Schedule, Start, State};
 fn idle() -> State {
     let state = State::new();
     assert_eq!(state.start_poll(), Start::Poll);
-    assert_eq!(state.finish_pending(false), Pause::Idle);
+    assert_eq!(state.finish_pending(false, false), Pause::Idle);
     state
 }
 
@@ -32,21 +32,21 @@ fn a_wake_during_a_poll_requeues_it() {
     let state = State::new();
     assert_eq!(state.start_poll(), Start::Poll);
     assert_eq!(state.wake(), Schedule::Nothing);
-    assert_eq!(state.finish_pending(false), Pause::Requeue);
+    assert_eq!(state.finish_pending(false, false), Pause::Requeue);
     assert_eq!(state.start_poll(), Start::Poll);
-    assert_eq!(state.finish_pending(false), Pause::Idle);
+    assert_eq!(state.finish_pending(false, false), Pause::Idle);
 }
 
 #[test]
 fn a_task_that_woke_itself_is_scheduled_after_its_poll() {
     let state = State::new();
     assert_eq!(state.start_poll(), Start::Poll);
-    assert_eq!(state.finish_pending(true), Pause::Requeue);
+    assert_eq!(state.finish_pending(true, false), Pause::Requeue);
     assert_eq!(state.look(), TaskState::Scheduled);
     assert_eq!(state.wake(), Schedule::Nothing);
     assert_eq!(state.start_poll(), Start::Poll);
     assert_eq!(state.abort(), Schedule::Nothing);
-    assert_eq!(state.finish_pending(true), Pause::Cancel);
+    assert_eq!(state.finish_pending(true, false), Pause::Cancel);
 }
 
 #[test]
@@ -99,6 +99,51 @@ fn shutdown_claims_a_queued_task_and_its_runnable_finds_it_gone() {
 }
 
 #[test]
+fn a_claimed_task_is_polled_or_ended_by_who_has_it() {
+    let state = idle();
+    assert_eq!(state.wake_claimed(), Schedule::Push);
+    assert!(!state.claim_to_cancel());
+    assert_eq!(state.start_poll(), Start::Cancel);
+    let state = idle();
+    assert_eq!(state.wake_claimed(), Schedule::Push);
+    assert!(state.claim_as_holder());
+    assert_eq!(state.start_poll(), Start::Gone);
+}
+
+#[test]
+fn a_second_wake_of_a_claimed_task_is_one_with_the_first() {
+    for second in [State::wake, State::wake_claimed] {
+        let state = idle();
+        assert_eq!(state.wake_claimed(), Schedule::Push);
+        assert_eq!(second(&state), Schedule::Nothing);
+        assert_eq!(state.start_poll(), Start::Poll);
+        assert_eq!(state.finish_pending(false, false), Pause::Idle);
+    }
+}
+
+#[test]
+fn a_claiming_wake_of_a_queued_task_leaves_it_to_its_runnable() {
+    let state = idle();
+    assert_eq!(state.wake(), Schedule::Push);
+    assert_eq!(state.wake_claimed(), Schedule::Nothing);
+    assert_eq!(state.start_poll(), Start::Poll);
+    assert_eq!(state.wake_claimed(), Schedule::Nothing);
+    assert_eq!(state.finish_pending(false, false), Pause::Requeue);
+}
+
+#[test]
+fn a_lent_reference_stays_with_the_waker() {
+    let state = idle();
+    // The list's and the handle's, and now the `Runnable`'s.
+    state.ref_inc();
+    assert_eq!(state.wake(), Schedule::Push);
+    assert_eq!(state.start_poll(), Start::Poll);
+    assert_eq!(state.finish_pending(false, true), Pause::Idle);
+    assert!(!state.ref_dec(2));
+    assert!(state.ref_dec(1));
+}
+
+#[test]
 fn a_held_task_is_completed_by_its_last_hold() {
     let state = State::new();
     assert_eq!(state.start_poll(), Start::Poll);
@@ -111,7 +156,6 @@ fn a_held_task_is_completed_by_its_last_hold() {
     assert_eq!(state.wake(), Schedule::Nothing);
     assert_eq!(state.abort(), Schedule::Nothing);
     assert!(!state.claim_to_cancel());
-    assert_eq!(state.start_poll(), Start::Gone);
     assert!(!state.is_complete());
     assert_eq!(state.drop_hold(), Held::No);
     assert!(state.complete_quietly(1));
