@@ -8,9 +8,9 @@
 use std::ptr;
 
 use loom::cell::UnsafeCell;
+use loom::sync::Arc;
 use loom::sync::atomic::AtomicUsize;
 use loom::sync::atomic::Ordering::{AcqRel, Relaxed};
-use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
 use super::Roster;
@@ -36,7 +36,7 @@ unsafe impl Item for Woken {
     }
 }
 
-/// One worker, places for two, and an injector that is a count.
+/// One worker, places for two, and an injector that is a count. The pool closes with the one task.
 struct World {
     parking: Parking,
     roster: Roster,
@@ -44,8 +44,6 @@ struct World {
     injector: AtomicUsize,
     /// What the stuck task wrote for the one in the slot: loom watches who sees it.
     message: UnsafeCell<u32>,
-    done: Mutex<usize>,
-    one_more: Condvar,
 }
 
 impl Queues for World {
@@ -70,8 +68,6 @@ impl World {
             slot: Slot::new(),
             injector: AtomicUsize::new(0),
             message: UnsafeCell::new(0),
-            done: Mutex::new(0),
-            one_more: Condvar::new(),
         })
     }
 
@@ -91,15 +87,7 @@ impl World {
         // SAFETY: written before the task was put where it came from.
         let message = self.message.with(|message| unsafe { *message });
         assert_eq!(message, 7);
-        *self.done.lock().unwrap() += 1;
-        self.one_more.notify_all();
-    }
-
-    fn wait_for(&self, tasks: usize) {
-        let mut done = self.done.lock().unwrap();
-        while *done < tasks {
-            done = self.one_more.wait(done).unwrap();
-        }
+        self.parking.close();
     }
 
     /// The loop of a worker, as in `worker.rs` and `crew.rs`, to its end.
@@ -136,19 +124,11 @@ fn call_spare(world: &Arc<World>) -> thread::JoinHandle<()> {
     thread::spawn(move || world.serve_as_spare())
 }
 
-/// What the guard does at each look while a spare is one too many.
-fn send_away(world: &World) {
-    while world.roster.serving() > 0 {
-        world.roster.want(0, &world.parking, [SPARE]);
-        thread::yield_now();
-    }
-}
-
 /// The worker's task waits for the one in the worker's own slot. The guard takes that out and calls a
-/// spare, which runs it, and goes when it is not wanted. What comes then is the worker's again.
+/// spare, which runs it.
 #[test]
-fn a_spare_takes_over_from_a_stuck_worker_and_goes() {
-    check(1, || {
+fn a_spare_takes_over_from_a_stuck_worker() {
+    check(3, || {
         let world = World::new();
         world.roster.want_at_least(1);
         let worker = {
@@ -157,8 +137,7 @@ fn a_spare_takes_over_from_a_stuck_worker_and_goes() {
                 // SAFETY: nobody reads it before the put.
                 world.message.with_mut(|message| unsafe { *message = 7 });
                 assert!(world.slot.put(Woken).is_none());
-                world.wait_for(1);
-                world.serve(WORKER, || false);
+                // Nothing comes of it any more.
             })
         };
         // The guard.
@@ -170,21 +149,32 @@ fn a_spare_takes_over_from_a_stuck_worker_and_goes() {
         };
         assert!(!world.submit(), "the worker is stuck");
         let spare = call_spare(&world);
-        world.wait_for(1);
-        send_away(&world);
         spare.join().unwrap();
-        world.submit();
-        world.wait_for(2);
-        world.parking.close();
         worker.join().unwrap();
-        assert!(world.slot.is_empty());
+        assert!(world.slot.is_empty() && !world.pop());
+    });
+}
+
+/// A spare that is one too many goes, whatever it does, and though it sleeps: what the guard says at each
+/// look wakes it.
+#[test]
+fn a_spare_that_is_not_wanted_goes() {
+    check(3, || {
+        let world = World::new();
+        world.roster.want_at_least(1);
+        let spare = call_spare(&world);
+        while world.roster.serving() > 0 {
+            world.roster.want(0, &world.parking, [SPARE]);
+            thread::yield_now();
+        }
+        spare.join().unwrap();
     });
 }
 
 /// A task is submitted at any moment of a spare's going, asleep or not: somebody runs it.
 #[test]
 fn a_spare_that_goes_leaves_no_task_behind() {
-    check(1, || {
+    check(3, || {
         let world = World::new();
         // SAFETY: no other thread is there yet.
         world.message.with_mut(|message| unsafe { *message = 7 });
@@ -196,10 +186,7 @@ fn a_spare_that_goes_leaves_no_task_behind() {
         };
         world.roster.want(0, &world.parking, [SPARE]);
         world.submit();
-        world.wait_for(1);
-        send_away(&world);
         spare.join().unwrap();
-        world.parking.close();
         worker.join().unwrap();
     });
 }
