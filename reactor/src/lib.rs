@@ -82,6 +82,7 @@ mod reactor;
 mod readiness;
 mod registry;
 mod slab;
+mod slot;
 mod source;
 #[cfg_attr(loom, path = "fake.rs")]
 mod sys;

@@ -76,10 +76,6 @@ impl<T: Node> List<T> {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.first.is_none()
-    }
-
     pub(crate) fn first(&self) -> Option<NonNull<T>> {
         self.first
     }

@@ -12,8 +12,8 @@
 //! below. When `now` enters a slot of an upper level, its entries move down (they *cascade*).
 //!
 //! Each move costs a cache miss when timers are many, so the levels are wide rather than many: a
-//! timer of a second moves twice. With 64 slots a level it would move three times: of the CPU time
-//! that a million sleeping tasks take, 24 % went to firing then, and 18 % do now.
+//! timer of a second moves twice, and with 64 slots a level it would move three times. And a slot
+//! (`slot.rs`) has its entries in several lists, so that the misses do not wait for one another.
 //!
 //! # Invariants
 //!
@@ -22,7 +22,7 @@
 //!   level, unless a cascade is under way: then the slot that is being emptied comes first.
 //! * **H2** `now` never passes an occupied slot's start without emptying the slot; entries of the
 //!   very tick of `now` stay in level 0 until their exact deadline has passed. Nothing fires early.
-//! * **H3** An entry's `place` is that of the list it is in, and changes only under the wheel's lock
+//! * **H3** An entry's `place` is the number of the list it is in, and changes only under the wheel's lock
 //!   while it is in one. An entry in a list has a waker, others have none.
 //!
 //! # Bounds
@@ -47,11 +47,12 @@ use std::task::{Context, Waker};
 
 use crate::alarm::Alarm;
 use crate::deadline::Deadline;
-use crate::list::{Links, List, Node};
+use crate::list::{Links, Node};
 use crate::primitive::cell::UnsafeCell;
 use crate::primitive::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::primitive::sync::atomic::{AtomicU16, AtomicU64};
 use crate::primitive::sync::{Arc, Mutex};
+use crate::slot::{LANES, Slot};
 use crate::wake::wake_all;
 
 #[cfg(all(test, not(loom)))]
@@ -121,7 +122,7 @@ struct Core {
     cascading: usize,
     /// A bit for each slot that is not empty, in the order of time (H1).
     occupied: [u64; LEVELS * SLOTS / WORD],
-    slots: Box<[List<Entry>]>,
+    slots: Box<[Slot<Entry>]>,
     live: usize,
     fired: u64,
 }
@@ -288,9 +289,9 @@ impl Wheel {
     #[must_use = "the waker is to be dropped where no lock is held"]
     pub(crate) unsafe fn unlink(&self, entry: &Entry) -> Option<Waker> {
         let mut core = self.core.lock();
-        let index = entry.list()?;
-        // SAFETY: it is in this wheel's list `index` (H3).
-        unsafe { core.remove(index, NonNull::from(entry)) };
+        let place = entry.list()?;
+        // SAFETY: it is in this wheel's list `place` (H3).
+        unsafe { core.remove(place, NonNull::from(entry)) };
         core.live -= 1;
         // ORDERING: Relaxed. It is the owner who asks for this, and who looks next.
         entry.place.store(IDLE, Relaxed);
@@ -305,13 +306,13 @@ impl Wheel {
     /// The entry has been linked into this wheel last.
     pub(crate) unsafe fn relink(&self, entry: &Entry, deadline: Deadline) {
         let mut core = self.core.lock();
-        let Some(index) = entry.list() else {
+        let Some(place) = entry.list() else {
             // Its task has been woken, and will poll it again.
             return entry.restart(deadline);
         };
-        // SAFETY: it is in this wheel's list `index` (H3), and stays pinned.
+        // SAFETY: it is in this wheel's list `place` (H3), and stays pinned.
         unsafe {
-            core.remove(index, NonNull::from(entry));
+            core.remove(place, NonNull::from(entry));
             entry.deadline.store(deadline.as_nanos(), Relaxed);
             core.insert(NonNull::from(entry));
         }
@@ -371,7 +372,7 @@ impl Core {
             now,
             cascading: 0,
             occupied: [0; LEVELS * SLOTS / WORD],
-            slots: (0..LEVELS * SLOTS).map(|_| List::new()).collect(),
+            slots: (0..LEVELS * SLOTS).map(|_| Slot::new()).collect(),
             live: 0,
             fired: 0,
         }
@@ -390,22 +391,22 @@ impl Core {
         let index = level * SLOTS + slot_of(tick, level);
         self.occupied[index / WORD] |= 1 << (index % WORD);
         // SAFETY: the caller's contract.
-        unsafe { self.slots[index].push_back(node) };
+        let lane = unsafe { self.slots[index].push(node) };
         // ORDERING: Relaxed. The lock orders it for those who look under it, and the owner only
         // wants to know that the entry is in some list.
-        entry.place.store(index as u16, Relaxed);
+        entry.place.store((index * LANES + lane) as u16, Relaxed);
     }
 
     /// Takes an entry out of its list.
     ///
     /// # Safety
     ///
-    /// The lock is held, and the entry is in list `index`.
-    unsafe fn remove(&mut self, index: usize, node: NonNull<Entry>) {
-        let list = &mut self.slots[index];
+    /// The lock is held, and the entry is in list `place`.
+    unsafe fn remove(&mut self, place: usize, node: NonNull<Entry>) {
+        let (index, lane) = (place / LANES, place % LANES);
         // SAFETY: the caller's contract.
-        unsafe { list.remove(node) };
-        if list.is_empty() {
+        let empty = unsafe { self.slots[index].remove(lane, node) };
+        if empty {
             self.occupied[index / WORD] &= !(1 << (index % WORD));
         }
     }
@@ -463,11 +464,14 @@ impl Core {
     /// Moves entries down out of a slot that `now` has entered; how many moves are left then, or
     /// `None` if they did not suffice.
     fn cascade(&mut self, first: &First, mut moves: usize) -> Option<usize> {
-        while let Some(node) = self.slots[first.index].first() {
+        let mut walk = self.slots[first.index].walk();
+        // SAFETY: the walk's nodes are in this slot until they are moved, each before the next is asked for,
+        // and the lock is held, as `&mut self` shows.
+        while let Some((lane, node)) = unsafe { walk.next(&self.slots[first.index]) } {
             moves = moves.checked_sub(1)?;
-            // SAFETY: `node` is in this list, and the lock is held, as `&mut self` shows.
+            // SAFETY: as above.
             unsafe {
-                self.remove(first.index, node);
+                self.remove(first.index * LANES + lane, node);
                 self.insert(node);
             }
         }
@@ -483,23 +487,22 @@ impl Core {
         wakers: &mut Vec<Waker>,
     ) -> Option<Deadline> {
         let mut left = Deadline::NEVER;
-        let mut cursor = self.slots[index].first();
-        while let Some(node) = cursor {
+        let mut walk = self.slots[index].walk();
+        // SAFETY: the walk's nodes are in this slot until they are fired, each before the next is asked for,
+        // and the lock is held, as `&mut self` shows.
+        while let Some((lane, node)) = unsafe { walk.next(&self.slots[index]) } {
             if wakers.len() >= MAX_WAKES {
                 return None;
             }
-            // SAFETY: `node` is in this list, and the lock is held, as `&mut self` shows.
-            let entry = unsafe {
-                cursor = self.slots[index].after(node);
-                node.as_ref()
-            };
+            // SAFETY: as above.
+            let entry = unsafe { node.as_ref() };
             if entry.deadline() > now {
                 left = left.min(entry.deadline());
                 continue;
             }
             // SAFETY: as above.
             unsafe {
-                self.remove(index, node);
+                self.remove(index * LANES + lane, node);
                 wakers.extend(entry.replace(None));
             }
             self.live -= 1;
@@ -513,20 +516,19 @@ impl Core {
     /// A time not later than any entry of the first slot, and exact unless there are more of them
     /// than `looks`.
     fn earliest(&self, first: &First, looks: usize) -> Deadline {
-        let list = &self.slots[first.index];
+        let slot = &self.slots[first.index];
         let mut earliest = Deadline::NEVER;
-        let mut cursor = list.first();
+        let mut walk = slot.walk();
         for _ in 0..looks {
-            let Some(node) = cursor else {
+            // SAFETY: nothing is moved meanwhile: the lock is held, as the caller's `&mut` shows.
+            let Some((_, node)) = (unsafe { walk.next(slot) }) else {
                 return earliest;
             };
-            // SAFETY: `node` is in this list, and the lock is held, as the caller's `&mut` shows.
-            unsafe {
-                earliest = earliest.min(node.as_ref().deadline());
-                cursor = list.after(node);
-            }
+            // SAFETY: `node` is in this slot, so it is alive.
+            earliest = earliest.min(unsafe { node.as_ref() }.deadline());
         }
-        if cursor.is_some() {
+        // SAFETY: as above.
+        if unsafe { walk.next(slot) }.is_some() {
             return Deadline::from_nanos(first.start << TICK_BITS);
         }
         earliest

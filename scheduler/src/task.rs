@@ -13,6 +13,8 @@
 //! | `waker.rs` | `std`'s waker over one counted reference |
 //! | `join.rs` | [`JoinHandle`], [`AbortHandle`], [`JoinError`] |
 //! | `owner.rs` | what a task knows of its pool, and the lists in which waiting tasks are found |
+//! | `roll.rs` | who is in such a list, by number |
+//! | `spot.rs` | which list, and which number there |
 //! | `hold.rs` | how long that lives |
 //! | `set.rs` | handles of which the finished ones come out first |
 //! | `place.rs` | where a task was spawned, and its name |
@@ -39,7 +41,11 @@ mod owner;
 #[cfg(not(loom))]
 mod place;
 #[cfg(not(loom))]
+mod roll;
+#[cfg(not(loom))]
 mod set;
+#[cfg(not(loom))]
+mod spot;
 mod state;
 #[cfg(not(loom))]
 mod trace;
@@ -51,6 +57,8 @@ mod runnable;
 
 #[cfg(loom)]
 pub(crate) use id::Id;
+#[cfg(all(test, not(loom)))]
+pub(crate) use spot::FAR;
 pub use state::TaskState;
 #[cfg(all(test, loom))]
 pub(crate) use state::{Held, Start, State};

@@ -388,5 +388,5 @@ fn a_million_cancelled_timers_leave_nothing_behind() {
     assert_eq!((wheel.live(), probe.wakers()), (0, 1));
     let core = wheel.core.lock();
     assert!(core.occupied.iter().all(|&slots| slots == 0));
-    assert!(core.slots.iter().all(crate::list::List::is_empty));
+    assert!(core.slots.iter().all(crate::slot::Slot::is_empty));
 }

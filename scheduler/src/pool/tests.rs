@@ -236,3 +236,56 @@ fn a_panic_in_a_task_is_its_join_error() {
     assert_eq!(block_on(after).unwrap(), 1);
     close(&pool);
 }
+
+#[test]
+fn of_more_tasks_than_a_header_has_numbers_for_each_is_found_and_leaves() {
+    const TASKS: usize = 3 * crate::task::FAR;
+    struct Counted(Arc<AtomicUsize>);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+    for workers in [1, 2] {
+        let pool = pool(workers);
+        let (polled, dropped) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let waits = |_| {
+            let (polled, counted) = (Arc::clone(&polled), Counted(Arc::clone(&dropped)));
+            let wait = poll_fn(move |_| {
+                let _counted = &counted;
+                polled.fetch_add(1, Relaxed);
+                Poll::<()>::Pending
+            });
+            pool.spawn(wait, Location::caller())
+        };
+        let mut handles: Vec<_> = (0..TASKS).map(|task| Some(waits(task))).collect();
+        while polled.load(Relaxed) < TASKS {
+            std::thread::yield_now();
+        }
+        // Every third, in another order than they came.
+        let third = TASKS / 3;
+        for turn in 0..third {
+            let handle = handles[3 * (turn * 7 % third)].take().unwrap();
+            handle.abort();
+            assert!(block_on(handle).unwrap_err().is_cancelled());
+        }
+        assert_eq!(dropped.load(Relaxed), third);
+        // The worker may not have put down the last one yet.
+        let limit = watchdog();
+        while pool.list_tasks().tasks.len() != TASKS - third {
+            assert!(Instant::now() < limit, "a task is not found, or twice");
+            std::thread::yield_now();
+        }
+        // Some of their numbers are dealt again.
+        let more: Vec<_> = (0..third / 2).map(waits).collect();
+        while polled.load(Relaxed) < TASKS + more.len() {
+            std::thread::yield_now();
+        }
+        close(&pool);
+        assert_eq!(dropped.load(Relaxed), TASKS + more.len());
+        for handle in handles.into_iter().flatten().chain(more) {
+            assert!(block_on(handle).unwrap_err().is_cancelled());
+        }
+        assert_eq!(pool.live_tasks(), 0);
+    }
+}

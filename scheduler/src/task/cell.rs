@@ -35,13 +35,12 @@ use super::join::Failure;
 use super::memory;
 use super::owner::{Home, Shard};
 use super::place::Name;
+use super::spot::Spot;
 use super::state::{State, TaskState};
 use super::trace::Trace;
 use super::waker;
 use crate::primitive::cell::UnsafeCell;
 use crate::primitive::sync::Arc;
-use crate::primitive::sync::atomic::AtomicPtr;
-use crate::primitive::sync::atomic::Ordering::Relaxed;
 use crate::scope::{self, Link, Member, Node};
 
 mod turn;
@@ -53,18 +52,13 @@ pub(crate) type Output<T> = Result<T, Failure>;
 /// the future: two cache lines for a small one.
 #[repr(C)]
 pub(crate) struct Header {
-    /// Neighbours in the owner list; touched only under that list's lock.
-    pub(super) links: UnsafeCell<Links>,
     /// Who waits for the output (T4).
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
     pub(super) state: State,
     vtable: &'static Vtable,
     /// Where the task is listed, and through it the pool that runs the task, which is kept until the
     /// memory goes, so that a late waker still finds it.
-    ///
-    /// ORDERING: Relaxed. It changes once, while `RUNNING` is held, to a shard of the same home; who
-    /// must know which one has `RUNNING` after that.
-    shard: AtomicPtr<Shard>,
+    pub(super) spot: Spot,
     pub(super) trace: Trace,
     pub(super) id: Id,
     pub(super) location: &'static Location<'static>,
@@ -75,7 +69,7 @@ impl Header {
     #[inline]
     pub(super) fn shard(&self) -> &Shard {
         // SAFETY: a part of the task's home, which lives as long as this memory.
-        unsafe { &*self.shard.load(Relaxed) }
+        unsafe { &*self.spot.shard() }
     }
 
     /// What the task does, as an outsider sees it.
@@ -86,17 +80,6 @@ impl Header {
             state => state,
         }
     }
-
-    pub(super) fn move_to(&self, shard: &Shard) {
-        self.shard.store(ptr::from_ref(shard).cast_mut(), Relaxed);
-    }
-}
-
-/// Neighbours in an owner list.
-#[derive(Debug, Default)]
-pub(super) struct Links {
-    pub(super) previous: Option<NonNull<Header>>,
-    pub(super) next: Option<NonNull<Header>>,
 }
 
 /// What depends on the future's type. Each takes the task as its header pointer.
@@ -155,7 +138,6 @@ pub(super) fn allocate<F: Future, M: Member<F::Output>, N: Name>(
     // SAFETY: `allocate` gives memory or does not return; the layout has a size, the header's at least.
     let cell = unsafe { NonNull::new_unchecked(memory::allocate(layout).cast::<Cell<F, M, N>>()) };
     let header = Header {
-        links: UnsafeCell::new(Links::default()),
         join_waker: UnsafeCell::new(None),
         state: if M::SCOPED {
             State::new_scoped()
@@ -163,7 +145,7 @@ pub(super) fn allocate<F: Future, M: Member<F::Output>, N: Name>(
             State::new()
         },
         vtable: &Cell::<F, M, N>::VTABLE,
-        shard: AtomicPtr::new(ptr::from_ref(home.unlisted()).cast_mut()),
+        spot: Spot::new(home.unlisted()),
         trace: Trace::default(),
         id,
         location,

@@ -7,8 +7,13 @@
 //! list only when its first poll has said `Pending`: one that ends in its first poll, as most of
 //! the many small ones do, never touches a list. There is a list for each worker; a task is listed
 //! where it was first polled, so that the lists' locks are rarely contended. The list holds one
-//! counted reference, from the insertion to the completion. Links are intrusive: insert and remove
-//! are O(1) and allocate nothing.
+//! counted reference, from the insertion to the completion. A task knows its number in the list's
+//! [`Roll`], so leaving touches no other task, which would be cold.
+//!
+//! # Invariant
+//!
+//! * **O1** While a task has a number, no other task has it. A completion gives it back. `cancel_one` takes out tasks
+//!   which keep theirs and look for it at their completion; so it closes the list, which deals none then.
 //!
 //! # Who counts
 //!
@@ -16,12 +21,11 @@
 //! freed, with plain loads and stores. Threads that are no workers of the pool use shared counters.
 //! `hold.rs` tells how the books keep the [`Home`] alive for tasks that outlive their pool.
 
-#![expect(
-    unsafe_code,
-    reason = "the list is threaded through the tasks' headers"
-)]
+#![expect(unsafe_code, reason = "lists and homes are reached by raw pointers")]
 
+use std::collections::HashMap;
 use std::fmt;
+use std::iter;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
@@ -31,6 +35,8 @@ use super::Runnable;
 use super::cell::{Header, TaskRef};
 use super::hold::Holds;
 use super::listing::Found;
+use super::roll::{BLOCK, Roll};
+use super::spot::{FAR, Spot};
 use crate::context;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 use crate::primitive::sync::atomic::{AtomicBool, AtomicU64};
@@ -109,12 +115,11 @@ pub(crate) struct Shard {
     list: CachePadded<Mutex<List>>,
 }
 
-/// How many tasks are looked at under a list's lock.
-const AT_A_TIME: usize = 512;
-
 #[derive(Default)]
 struct List {
-    head: Option<NonNull<Header>>,
+    tasks: Roll<NonNull<Header>>,
+    /// The numbers that no header has room for.
+    far: HashMap<NonNull<Header>, usize>,
     closed: bool,
 }
 
@@ -155,6 +160,8 @@ impl Keeper {
         for shard in &mut inner.shards {
             shard.home = home;
         }
+        let mut shards = iter::once(&inner.unlisted).chain(&inner.shards);
+        assert!(shards.all(Spot::can_be), "addresses have 48 bits");
         Arc::new(Keeper(home))
     }
 }
@@ -329,82 +336,57 @@ impl Shard {
 
     /// Adds a task and keeps one of its references. `false`, and nothing kept, once closed.
     #[must_use = "a task that is not in the list must be cancelled by the caller"]
-    fn insert(&self, task: NonNull<Header>) -> bool {
+    fn insert(&self, task: &TaskRef) -> bool {
         let mut list = self.list.lock();
         if list.closed {
             return false;
         }
-        let head = list.head.replace(task);
-        // SAFETY: a task is in one list at most, and its links are touched under that list's lock.
-        // The neighbours are in the list, so they are counted and alive.
-        unsafe {
-            task.as_ref().links.with_mut(|links| (*links).next = head);
-            if let Some(head) = head {
-                head.as_ref()
-                    .links
-                    .with_mut(|links| (*links).previous = Some(task));
-            }
+        let number = list.tasks.insert(task.as_ptr());
+        if number >= FAR {
+            list.far.insert(task.as_ptr(), number);
         }
+        task.header().spot.set(self, number);
         true
     }
 
     /// Takes a task out. `true` hands the list's reference to the caller; `false` means that the
     /// list did not hold the task (any more).
     #[must_use = "the list's reference must be given up"]
-    fn remove(&self, task: NonNull<Header>) -> bool {
+    fn remove(&self, task: &TaskRef) -> bool {
+        let number = task.header().spot.number();
         let mut list = self.list.lock();
-        // SAFETY: as in `insert`.
-        unsafe { list.unlink(task) }
+        if number < FAR {
+            return list.tasks.remove(number);
+        }
+        let number = list.far.remove(&task.as_ptr());
+        number.is_some_and(|number| list.tasks.remove(number))
     }
 
-    /// Adds every listed task to `found`.
+    /// Adds every listed task to `found`; a block at a time, as a list is locked meanwhile.
     fn collect(&self, found: &mut Vec<Found>) {
-        let first = found.len();
-        // Tasks that come meanwhile are put before those that are walked through, so that this ends by
-        // itself, unless some hundred tasks come and go between two looks, each time.
-        for _ in 0..=2 * self.home().live_tasks() / AT_A_TIME {
-            found.reserve(AT_A_TIME);
-            if !self.collect_some(first, found) {
-                return;
-            }
-        }
-    }
-
-    /// Adds the next tasks behind those of `found[first..]`. `false`: that was the last one.
-    fn collect_some(&self, first: usize, found: &mut Vec<Found>) -> bool {
-        let list = self.list.lock();
-        // Order is kept and none comes back, so what follows the last one that is still here follows them all.
-        let mut known = found[first..].iter().rev().map(|found| &found.task);
-        // SAFETY: they are counted, and were found in this list, whose lock is held.
-        let last = known.find(|task| unsafe { list.holds(task) });
-        let mut next = match last {
-            // SAFETY: the links are the lock's.
-            Some(task) => unsafe { task.header().links.with_mut(|links| (*links).next) },
-            None => list.head,
-        };
-        for _ in 0..AT_A_TIME {
-            let Some(task) = next else { return false };
-            // SAFETY: a listed task is alive, its links are the lock's, and it has not left its scope: that
-            // comes after its leave from here.
-            unsafe {
+        let blocks = self.list.lock().tasks.blocks();
+        for block in 0..blocks {
+            found.reserve(BLOCK);
+            let list = self.list.lock();
+            // SAFETY: a listed task is alive, and it has not left its scope: that comes after its
+            // leave from here.
+            found.extend(list.tasks.block(block).map(|task| unsafe {
                 let task = TaskRef::borrow(&task).clone();
-                next = task.header().links.with_mut(|links| (*links).next);
                 let scope = task.scope().cloned();
-                found.push(Found { task, scope });
-            }
+                Found { task, scope }
+            }));
         }
-        next.is_some()
     }
 
-    /// One at a time and with the lock released: the future's destructor may spawn, wake, abort or
+    /// Also closes the list (O1). One at a time and with the lock released: the future's destructor may spawn, wake, abort or
     /// drop other tasks of this list.
     fn cancel_one(&self) -> bool {
         let task = {
             let mut list = self.list.lock();
-            let Some(task) = list.head else { return false };
-            // SAFETY: the head is listed; as in `insert`.
-            let listed = unsafe { list.unlink(task) };
-            debug_assert!(listed);
+            list.closed = true;
+            let Some(task) = list.tasks.pop() else {
+                return false;
+            };
             // SAFETY: the list's reference passes to this `TaskRef`.
             unsafe { TaskRef::from_raw(task) }
         };
@@ -427,11 +409,7 @@ pub(super) fn enlist(task: &TaskRef) -> bool {
             Some(worker) if worker.home_id() == home.id() => worker.shard(),
             _ => home.shard(0),
         };
-        let listed = shard.insert(task.as_ptr());
-        if listed {
-            header.move_to(shard);
-        }
-        listed
+        shard.insert(task)
     })
 }
 
@@ -443,44 +421,7 @@ pub(super) fn enlist(task: &TaskRef) -> bool {
 pub(super) fn delist(task: &TaskRef) -> usize {
     let shard = task.header().shard();
     shard.home().count_end();
-    1 + usize::from(shard.is_unlisted() || shard.remove(task.as_ptr()))
-}
-
-impl List {
-    /// Whether `task` is still in the list.
-    ///
-    /// # Safety
-    ///
-    /// The caller holds this list's lock, and `task` was in it.
-    unsafe fn holds(&self, task: &TaskRef) -> bool {
-        // SAFETY: by the caller; what has left the list has empty links.
-        let previous = unsafe { task.header().links.with_mut(|links| (*links).previous) };
-        previous.is_some() || self.head == Some(task.as_ptr())
-    }
-
-    /// # Safety
-    ///
-    /// The caller holds this list's lock, and `task` is alive and belongs to this list's shard.
-    unsafe fn unlink(&mut self, task: NonNull<Header>) -> bool {
-        // SAFETY: the neighbours are listed, so they are alive, and the lock is held.
-        unsafe {
-            let links = task
-                .as_ref()
-                .links
-                .with_mut(|links| std::mem::take(&mut *links));
-            match links.previous {
-                Some(previous) => previous.as_ref().links.with_mut(|l| (*l).next = links.next),
-                None if self.head == Some(task) => self.head = links.next,
-                None => return false,
-            }
-            if let Some(next) = links.next {
-                next.as_ref()
-                    .links
-                    .with_mut(|l| (*l).previous = links.previous);
-            }
-        }
-        true
-    }
+    1 + usize::from(shard.is_unlisted() || shard.remove(task))
 }
 
 impl fmt::Debug for Keeper {

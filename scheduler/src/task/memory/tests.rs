@@ -93,3 +93,24 @@ fn a_thread_that_runs_no_futures_keeps_nothing() {
     unsafe { free(block, layout(100)) };
     assert_eq!(held(), 0);
 }
+
+#[test]
+fn the_allocator_is_asked_for_a_piece_once_in_many_blocks() {
+    with_shelf(|| {
+        let ahead = || SHELF.with(|shelf| shelf.ahead.get());
+        let first = allocate(layout(88));
+        assert_eq!(ahead(), TAKEN - 88);
+        // SAFETY: allocated just above, with this layout.
+        unsafe { free(first, layout(88)) };
+        assert_eq!(allocate(layout(88)), first);
+        assert_eq!(ahead(), TAKEN - 88, "what comes off the shelf is no growth");
+        let others: Vec<_> = (1..TAKEN / 88).map(|_| allocate(layout(88))).collect();
+        assert_eq!(ahead(), TAKEN % 88);
+        let last = allocate(layout(88));
+        assert_eq!(ahead(), TAKEN - 88);
+        for block in [first, last].into_iter().chain(others) {
+            // SAFETY: allocated above, with this layout.
+            unsafe { free(block, layout(88)) };
+        }
+    });
+}
