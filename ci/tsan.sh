@@ -5,8 +5,9 @@
 #   ci/tsan.sh               the unit tests of the channels, the scheduler and the reactor, and integration tests
 #   ci/tsan.sh stress 600    the mixed stress test, for so many seconds
 #
-# `ci/tsan.supp` has what is reported and is no fault. That is told by the names of functions, so llvm-symbolizer is
-# needed. No step of `.ci/run`: building all of it anew takes longer than what it runs.
+# What `ci/tsan.supp` names is no fault. It is looked for afterwards, as the symbolizer that would do it at once takes
+# descriptors, and tests count theirs; llvm-symbolizer is needed for that. No step of `.ci/run`: building all of it anew takes
+# longer than what it runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,58 +20,68 @@ if ! sysroot=$(rustc +nightly --print sysroot 2>/dev/null) || [[ ! -e $sysroot/l
     exit 0
 fi
 if ! command -v llvm-symbolizer >/dev/null; then
-    echo "SKIPPED: ThreadSanitizer needs llvm-symbolizer to know what is suppressed"
+    echo "SKIPPED: ThreadSanitizer needs llvm-symbolizer to tell what is no fault"
     exit 0
 fi
 
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 export RUSTFLAGS="-Zsanitizer=thread"
-export CARGO_TARGET_DIR=${TSAN_TARGET_DIR:-target/tsan}
+export CARGO_TARGET_DIR=${TSAN_TARGET_DIR:-$PWD/target/tsan}
 export CARGO_PROFILE_DEV_DEBUG=line-tables-only
-# Those of hundreds of panics would be most of the time.
+# Those of hundreds of panics would take most of the time.
 export RUST_BACKTRACE=0
-suppressions=$PWD/ci/tsan.supp
+# Each process writes a file of its own.
+export TSAN_OPTIONS="symbolize=0:exitcode=0:log_path=$work/report"
 build=(cargo +nightly test -q -Zbuild-std --target "$target")
 
-# A million timers take longer than the watchdog allows.
-all() {
-    export TSAN_OPTIONS="suppressions=$suppressions"
-    "${build[@]}" -p rt-channel -p rt-scheduler -p rt-reactor --lib
+run_tests() {
+    "${build[@]}" -p rt-channel -p rt-scheduler -p rt-reactor --lib || return
+    # A million timers take longer than the watchdog allows.
     "${build[@]}" -p rt-tests "${tests[@]/#/--test=}" -- --skip a_million
 }
 
-# The frames next to the accesses of each report, one report a line. One that is not of two accesses has none.
+# The program and the frames next to the accesses of each report, one report a line. One that is of no accesses has none.
 accesses() {
     awk '
-        /^WARNING: ThreadSanitizer/ { if (reports++) print frames; frames = "report"; inside = 0 }
+        function tell() { if (reports++) print program frames }
+        /^WARNING: ThreadSanitizer/ { tell(); program = "-"; frames = ""; inside = 0 }
         / of size [0-9]+ at 0x[0-9a-f]+ by / { inside = 1; next }
         /^$/ { inside = 0 }
-        inside && /^ *#[0-3] / && match($0, /\+0x[0-9a-f]+\)/) { frames = frames " " substr($0, RSTART + 1, RLENGTH - 2) }
-        END { if (reports) print frames }
-    ' "$1"
+        inside && /^ *#[0-3] / && match($0, /\([^ ()]*\+0x[0-9a-f]+\)/) {
+            split(substr($0, RSTART + 1, RLENGTH - 2), place, "+")
+            program = place[1]
+            frames = frames " " place[2]
+        }
+        END { tell() }
+    ' "$@"
 }
 
-# The test counts its descriptors, of which a symbolizer beside it takes some: what is suppressed is found out afterwards.
-stress() {
-    local work binary reports=0 faults=0 frames
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
-    binary=$("${build[@]/-q/}" -p rt-tests --test stress --no-run 2>&1 | sed -n 's/.*Executable.*(\(.*\))$/\1/p')
-    sed -n 's/^race://p' "$suppressions" > "$work/known"
-    (cd tests && TSAN_OPTIONS="symbolize=0:exitcode=0" RT_STRESS_SECONDS=$1 "$binary" --nocapture) 2>&1 | tee "$work/log"
-    while read -r _ frames; do
+# Whether all that was reported is known.
+judge() {
+    local program frames reports=0 faults=0
+    sed -n 's/^race://p' ci/tsan.supp > "$work/known"
+    shopt -s nullglob
+    cat "$work"/report.* < /dev/null > "$work/all"
+    while read -r program frames; do
         reports=$((reports + 1))
         # shellcheck disable=SC2086 # they are several
-        if ! llvm-symbolizer --exe "$binary" $frames < /dev/null | grep -F -f "$work/known" > /dev/null; then
+        llvm-symbolizer --exe "$CARGO_TARGET_DIR/$target/debug/deps/$program" $frames < /dev/null > "$work/frames" || true
+        if ! grep -q -F -f "$work/known" "$work/frames"; then
             faults=$((faults + 1))
-            llvm-symbolizer --exe "$binary" $frames < /dev/null
+            printf '\nnot known, in %s:\n' "$program"
+            cat "$work/frames"
         fi
-    done < <(accesses "$work/log")
-    echo "$reports reports of ThreadSanitizer, $faults of which ci/tsan.supp does not know"
+    done < <(accesses "$work/all")
+    echo "ThreadSanitizer has reported $reports times; not known: $faults"
     ((faults == 0))
 }
 
+status=0
 if [[ ${1:-} == stress ]]; then
-    stress "${2:-60}"
+    RT_STRESS_SECONDS=${2:-60} "${build[@]}" -p rt-tests --test stress -- --nocapture || status=$?
 else
-    all
+    run_tests || status=$?
 fi
+judge || status=1
+exit "$status"
