@@ -10,7 +10,7 @@
 //! What the runtime cannot see holds nothing back: a thread of the program's own, a peer at the other
 //! end of a socket.
 
-use rt_scheduler::{Activity, Pool};
+use rt_scheduler::{Activity, Pool, at_rest};
 
 use crate::context;
 use crate::handle::{Inner, IoPool};
@@ -30,9 +30,7 @@ struct Look {
 
 /// Whether nothing can run but the calling thread, which is about to sleep in the driver.
 pub(crate) fn is_quiet(inner: &Inner) -> bool {
-    let first = Look::take(inner);
-    // Twice: see `Activity`.
-    first.is_quiet() && Look::take(inner) == first
+    at_rest(|| Look::take(inner), Look::is_quiet)
 }
 
 impl Look {

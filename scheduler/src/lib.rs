@@ -20,7 +20,6 @@
     )
 )]
 
-#[cfg(not(loom))]
 mod activity;
 #[cfg(not(loom))]
 mod block_on;
@@ -74,12 +73,12 @@ mod worker;
 #[cfg(not(loom))]
 mod yield_now;
 
+pub use activity::{Activity, at_rest};
 pub use driver::{Driver, Wait};
 pub use lanes::Lane;
 pub use task::TaskState;
 #[cfg(not(loom))]
 pub use {
-    activity::Activity,
     block_on::block_on,
     blocking::{Blocking, BlockingConfig, BlockingMetrics, LaneMetrics},
     context::{is_entered, worker_index},
