@@ -416,6 +416,7 @@ impl Drop for TaskRef {
 /// # Safety
 ///
 /// The caller gives up `count` counted references.
+#[inline]
 pub(super) unsafe fn drop_refs(header: NonNull<Header>, count: usize) {
     // SAFETY: the references are still counted, so the memory lives.
     let task = unsafe { header.as_ref() };
