@@ -26,8 +26,10 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::iter;
+use std::num::NonZero;
 use std::ops::Deref;
 use std::ptr::NonNull;
+use std::sync::{self, MutexGuard, PoisonError};
 
 use crossbeam_utils::CachePadded;
 
@@ -180,11 +182,19 @@ impl Drop for Keeper {
     fn drop(&mut self) {
         // H2: whoever writes to a book, or counts a birth, holds this keeper.
         let alive = self.spawned_tasks().wrapping_sub(self.freed_inside());
+        left_behind().push(self.0.addr());
         if self.outside.holds.settle(alive as usize) {
             // SAFETY: no task is left that names it, and this was the pool's hold.
             unsafe { Home::free(self.0) };
         }
     }
+}
+
+/// The homes that only tasks still name, those of late wakers. A task's [`Spot`] is no pointer to whoever looks
+/// for leaks in a program's memory: it would find a home that nobody frees.
+fn left_behind() -> MutexGuard<'static, Vec<NonZero<usize>>> {
+    static HOMES: sync::Mutex<Vec<NonZero<usize>>> = sync::Mutex::new(Vec::new());
+    HOMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Home {
@@ -258,6 +268,7 @@ impl Home {
     /// `home` is [`Keeper::new`]'s, and no task and no keeper names it any more.
     #[cold]
     unsafe fn free(home: NonNull<Home>) {
+        left_behind().retain(|&left| left != home.addr());
         // SAFETY: by the caller.
         drop(unsafe { Box::from_raw(home.as_ptr()) });
     }
