@@ -52,6 +52,10 @@ pub(crate) type Output<T> = Result<T, Failure>;
 /// the future: two cache lines for a small one.
 #[repr(C)]
 pub(crate) struct Header {
+    /// Nothing. Tasks lie side by side in the allocator's memory, and with these words the state of the one, which its
+    /// wakers write, shares no line with what the polls of a small neighbour write: without them, two tasks on two
+    /// workers that set a timer each and drop it (`timer_cancel`) paid 57 ns in place of 38.
+    _apart: [usize; 2],
     /// Who waits for the output (T4).
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
     pub(super) state: State,
@@ -138,6 +142,7 @@ pub(super) fn allocate<F: Future, M: Member<F::Output>, N: Name>(
     // SAFETY: `allocate` gives memory or does not return; the layout has a size, the header's at least.
     let cell = unsafe { NonNull::new_unchecked(memory::allocate(layout).cast::<Cell<F, M, N>>()) };
     let header = Header {
+        _apart: [0; 2],
         join_waker: UnsafeCell::new(None),
         state: if M::SCOPED {
             State::new_scoped()
