@@ -20,7 +20,7 @@ use std::ptr::NonNull;
 use crate::primitive::cell::UnsafeCell;
 
 #[cfg(all(test, not(loom)))]
-mod tests;
+pub(crate) mod tests;
 
 /// A node's place in its list; what it holds means something only while the node is in one.
 pub(crate) struct Links<T> {

@@ -7,9 +7,10 @@ use std::ptr::NonNull;
 
 use super::{Links, List, Node};
 
-struct Item {
+/// What stands in the lists of tests.
+pub(crate) struct Item {
     links: Links<Item>,
-    number: usize,
+    pub(crate) number: usize,
 }
 
 // SAFETY: the links are the item's own field.
@@ -19,7 +20,7 @@ unsafe impl Node for Item {
     }
 }
 
-fn items(count: usize) -> Box<[Item]> {
+pub(crate) fn items(count: usize) -> Box<[Item]> {
     (0..count)
         .map(|number| Item {
             links: Links::new(),

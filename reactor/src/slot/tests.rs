@@ -6,28 +6,7 @@ use std::collections::VecDeque;
 use std::ptr::NonNull;
 
 use super::{LANES, Slot};
-use crate::list::{Links, Node};
-
-struct Item {
-    links: Links<Item>,
-    number: usize,
-}
-
-// SAFETY: the links are the item's own field.
-unsafe impl Node for Item {
-    fn links(&self) -> &Links<Item> {
-        &self.links
-    }
-}
-
-fn items(count: usize) -> Box<[Item]> {
-    (0..count)
-        .map(|number| Item {
-            links: Links::new(),
-            number,
-        })
-        .collect()
-}
+use crate::list::tests::{Item, items};
 
 /// Walks through all, and takes out those that `takes` wants.
 fn walk(slot: &mut Slot<Item>, mut takes: impl FnMut(usize) -> bool) -> Vec<usize> {

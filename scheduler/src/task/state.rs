@@ -313,6 +313,9 @@ impl State {
 
     /// As [`wake`](State::wake), by a worker of the task's pool: whoever gets the `Runnable` has the right to the
     /// future with it. For threads that shutdown waits for, as it cannot end a claimed task in place.
+    ///
+    /// This also claims a task that another thread has just woken and not queued yet. If a pool ends in that very moment, it
+    /// cannot end that task in place: the other thread does, as it finds the pool drained.
     #[inline]
     pub(crate) fn wake_claimed(&self) -> Schedule {
         let before = self.0.fetch_or(RUNNING, AcqRel);

@@ -176,42 +176,8 @@ impl Task {
 }
 
 /// Two wakers race the polls: the task is polled again until it has seen both messages, also the
-/// one whose wake found the task scheduled already.
-#[test]
-fn no_wake_is_lost_and_each_carries_its_message() {
-    check(3, || {
-        let task = Task::new_idle();
-        let wakers: Vec<_> = (0..2)
-            .map(|message| {
-                let task = Arc::clone(&task);
-                thread::spawn(move || task.send(message))
-            })
-            .collect();
-        let mut seen = [false; 2];
-        task.pop();
-        loop {
-            assert_eq!(task.state.start_poll(), Start::Poll);
-            task.touch_future();
-            for (seen, message) in seen.iter_mut().zip(&task.messages) {
-                *seen |= message.load(Relaxed) == 1;
-            }
-            if seen == [true; 2] {
-                break;
-            }
-            match task.state.finish_pending(false, false) {
-                Pause::Idle => task.pop(),
-                Pause::Requeue => {}
-                Pause::Cancel => unreachable!("nobody aborts"),
-            }
-        }
-        for waker in wakers {
-            waker.join().unwrap();
-        }
-    });
-}
-
-/// As above, where one of the wakers is a worker of the task's pool, which claims it for whoever polls it, or both are.
-fn claimed_wakes(claims: [bool; 2]) {
+/// one whose wake found the task scheduled already. Those that claim it are workers of its pool.
+fn two_wakes(claims: [bool; 2]) {
     check(3, move || {
         let task = Task::new_idle();
         let wakers = [0, 1].map(|message| {
@@ -248,13 +214,18 @@ fn claimed_wakes(claims: [bool; 2]) {
 }
 
 #[test]
+fn no_wake_is_lost_and_each_carries_its_message() {
+    two_wakes([false, false]);
+}
+
+#[test]
 fn no_wake_is_lost_when_one_claims() {
-    claimed_wakes([true, false]);
+    two_wakes([true, false]);
 }
 
 #[test]
 fn no_wake_is_lost_when_both_claim() {
-    claimed_wakes([true, true]);
+    two_wakes([true, true]);
 }
 
 /// A worker claims the task while shutdown cancels it: one of the two ends it, and no `Runnable` is used after that.
