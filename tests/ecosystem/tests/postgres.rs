@@ -14,7 +14,7 @@ use rt::time::{sleep, timeout};
 use rt_ecosystem::postgres::{DATABASE, PASSWORD, Postgres, USER};
 use rt_tests::Watchdog;
 use sqlx::Row;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, Client, Config, Error, NoTls};
 
@@ -223,11 +223,7 @@ fn sqlx_runs_in_the_context_of_tokio() {
             .username(USER)
             .password(PASSWORD)
             .database(DATABASE);
-        let pool = PgPoolOptions::new()
-            .max_connections(5)
-            .connect_with(options)
-            .await
-            .unwrap();
+        let pool = connections(5, &options).await;
         let mut queries = JoinSet::new();
         for number in 0..200i64 {
             let pool = pool.clone();
@@ -239,17 +235,7 @@ fn sqlx_runs_in_the_context_of_tokio() {
         while let Some(query) = queries.join_next().await {
             query.unwrap();
         }
-        // A task that is aborted in the middle of a query gives its connection back or loses it; the
-        // pool goes on.
-        for _ in 0..20 {
-            let pool = pool.clone();
-            let sleeper = rt::spawn(async move {
-                let _ = sqlx::query("SELECT pg_sleep(600)").execute(&pool).await;
-            });
-            rt::yield_now().await;
-            sleeper.abort();
-            assert!(sleeper.await.unwrap_err().is_cancelled());
-        }
+        aborted_queries_give_their_connections_back(&pool, &options).await;
         let mut transaction = pool.begin().await.unwrap();
         sqlx::query("CREATE TABLE undone (number INT8)")
             .execute(&mut *transaction)
@@ -260,4 +246,50 @@ fn sqlx_runs_in_the_context_of_tokio() {
         assert!(table.fetch_one(&pool).await.unwrap().get::<bool, _>(0));
         timeout(PATIENCE, pool.close()).await.unwrap();
     });
+}
+
+async fn connections(number: u32, options: &PgConnectOptions) -> PgPool {
+    PgPoolOptions::new()
+        .max_connections(number)
+        .connect_with(options.clone())
+        .await
+        .unwrap()
+}
+
+/// Half of them before they send anything, for the most part, and half when the server is at work for them.
+async fn aborted_queries_give_their_connections_back(pool: &PgPool, options: &PgConnectOptions) {
+    let observer = connections(1, options).await;
+    for round in 0..20 {
+        let sleeper = rt::spawn({
+            let pool = pool.clone();
+            async move { sqlx::query("SELECT pg_sleep(600)").execute(&pool).await }
+        });
+        rt::yield_now().await;
+        while round % 2 == 1 && sleeping(&observer, "count(*)").await == 0 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        sleeper.abort();
+        assert!(sleeper.await.unwrap_err().is_cancelled());
+
+        // Before sqlx takes a connection back it pings it, however long the server is busy: so end what
+        // sleeps there.
+        let back = async {
+            while pool.num_idle() < pool.size() as usize {
+                sleeping(&observer, "count(pg_cancel_backend(pid))").await;
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(PATIENCE, back).await.unwrap();
+    }
+    observer.close().await;
+}
+
+/// What `counted` gives over the server processes that are asleep in a query.
+async fn sleeping(observer: &PgPool, counted: &'static str) -> i64 {
+    let query = format!(
+        "SELECT {counted} FROM pg_stat_activity
+            WHERE state = 'active' AND query = 'SELECT pg_sleep(600)'"
+    );
+    let row = sqlx::query(sqlx::AssertSqlSafe(query)).fetch_one(observer);
+    row.await.unwrap().get(0)
 }
