@@ -257,7 +257,10 @@ fn a_second_ctrl_c_kills() {
             std::future::pending::<()>().await;
         });
     }
-    let mut child = Command::new(env::current_exe().unwrap())
+    // A shell that runs the tests in the background has them ignore it, and a child inherits that.
+    let mut child = Command::new("env")
+        .arg("--default-signal=INT")
+        .arg(env::current_exe().unwrap())
         .args(["--exact", NAME, "--nocapture"])
         .env(PATIENT, "1")
         .stdout(Stdio::piped())
