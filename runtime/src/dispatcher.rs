@@ -28,7 +28,8 @@ use crate::handle::Inner;
 ///
 /// The two pools have as many workers each as the process may use CPUs, so either can use the whole
 /// machine while the other is idle. When both are busy the operating system shares the CPUs between
-/// them fairly, in short slices where the kernel has such (since Linux 6.12), so that a socket hardly
+/// them fairly, in short slices where the kernel has such (since Linux 6.12), and is made to look
+/// [every millisecond](crate::runtime::Builder::preempt_interval) whose turn it is, so that a socket hardly
 /// ever waits for a computation to end. [`cpu_nice`](crate::runtime::Builder::cpu_nice) shifts the shares. So
 /// a task that computes on the CPU pool costs the others throughput at most; on the IO pool it keeps its
 /// neighbours waiting until a [guard](crate::runtime::Builder::stall_threshold) steps in, milliseconds later.

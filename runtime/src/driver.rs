@@ -14,7 +14,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rt_reactor::{Events, Reactor};
 use rt_scheduler::record::{self, Kind};
-use rt_scheduler::{Driver, Wait, worker_index};
+use rt_scheduler::{Driver, Pool, Wait, worker_index};
 
 use crate::handle::Inner;
 use crate::quiet;
@@ -98,6 +98,15 @@ impl Driver for ReactorDriver {
         drop(slice);
         *self.buffers[buffer].lock() = Some(events);
         woken
+    }
+
+    fn tick(&self, awake: usize) {
+        if let Some(inner) = self.home.get().and_then(Weak::upgrade) {
+            let computing = inner.cpu.started().map_or(0, Pool::awake);
+            #[cfg(feature = "rayon")]
+            let computing = computing + inner.rayon.computing();
+            inner.preemption.want(awake + computing);
+        }
     }
 
     fn kick(&self) {

@@ -18,6 +18,7 @@ use crate::dump::{Dump, Locals, OnSignal};
 use crate::fs::Files;
 use crate::lazy_pool::LazyPool;
 use crate::metrics::RuntimeMetrics;
+use crate::preemption::Preemption;
 use crate::priority::Granted;
 use crate::record::Record;
 use crate::root::Root;
@@ -57,6 +58,7 @@ pub(crate) struct Inner {
     pub(crate) cpu: LazyPool,
     pub(crate) blocking: Blocking,
     pub(crate) granted: Granted,
+    pub(crate) preemption: Preemption,
     #[cfg(feature = "rayon")]
     pub(crate) rayon: crate::rayon::Companion,
     pub(crate) reactor: Arc<Reactor>,
@@ -180,6 +182,7 @@ impl Inner {
         }
         self.cpu.close();
         self.blocking.close();
+        self.preemption.close();
         if let Some(on_signal) = &self.on_signal {
             on_signal.close();
         }
@@ -207,7 +210,7 @@ impl Inner {
         let ended = io & self.cpu.join(until) & self.blocking.join(until);
         #[cfg(feature = "rayon")]
         let ended = ended & self.rayon.join(until);
-        ended
+        ended & self.preemption.join(until)
     }
 }
 

@@ -124,6 +124,7 @@ mod leftovers;
 pub mod macros_support;
 mod metrics;
 pub mod net;
+mod preemption;
 mod priority;
 pub mod process;
 mod quiet;

@@ -321,6 +321,14 @@ impl Companion {
         }
     }
 
+    /// How many of its threads may be at work for [`run`].
+    pub(crate) fn computing(&self) -> usize {
+        if self.jobs.lock().unfinished == 0 {
+            return 0;
+        }
+        self.threads
+    }
+
     /// The pool, started. `None`: the runtime has ended.
     fn get(&self) -> Option<Result<Arc<ThreadPool>, ThreadPoolBuildError>> {
         let mut slot = self.pool.lock();

@@ -10,6 +10,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 
 use libc::c_int;
 
+pub(crate) mod affinity;
 pub(crate) mod file;
 pub(crate) mod priority;
 pub(crate) mod process;

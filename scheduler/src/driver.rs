@@ -33,6 +33,9 @@ pub trait Driver: Send + Sync + 'static {
     /// or dispatch. It runs wakers, so it is called with no lock held.
     fn dispatch(&self, buffer: usize) -> usize;
 
+    /// Told on the reactor thread, every few milliseconds as long as workers are awake: so many are.
+    fn tick(&self, _awake: usize) {}
+
     /// Ends the current or the next [`poll`](Driver::poll), whichever thread's it is.
     fn kick(&self);
 }

@@ -107,6 +107,9 @@ impl Looks {
             self.help(crew, &sum);
         }
         self.settle(crew, &sum, now);
+        if sum.awake > 0 {
+            crew.shared.parking.tick_driver(sum.awake);
+        }
         watch.busy = crew.roster.serving() > 0;
         // All are in long polls: what waits behind them should not wait for a whole tick.
         let tight = parked == 0 && sum.awake > 0 && sum.stuck + sum.long == sum.awake;

@@ -380,6 +380,13 @@ impl Parking {
         self.notify();
     }
 
+    /// Tells the driver how many workers the guard has found awake.
+    pub(crate) fn tick_driver(&self, awake: usize) {
+        if let Some(poller) = &self.poller {
+            poller.driver.tick(awake);
+        }
+    }
+
     /// Looks whether IO is alive, and steps in where it is not.
     fn tick(&self, poller: &Poller, watch: &mut Watch) {
         let seen = poller.gate.look();

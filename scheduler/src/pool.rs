@@ -506,6 +506,11 @@ impl Pool {
         }
     }
 
+    /// How many workers do not sleep.
+    pub fn awake(&self) -> usize {
+        self.shared.parking.unparked()
+    }
+
     /// How many tasks are live.
     pub fn live_tasks(&self) -> usize {
         self.crew.home.live_tasks() + self.crew.views.live_tasks()

@@ -69,3 +69,18 @@ pub fn cpu_time() -> Duration {
     });
     Duration::from_nanos(used.sum())
 }
+
+/// How many CPUs the calling thread may run on, whatever the quotas of its control groups.
+///
+/// # Panics
+///
+/// If `/proc` cannot be read.
+pub fn allowed_cpus() -> usize {
+    let status = fs::read_to_string("/proc/thread-self/status").expect("/proc/thread-self/status");
+    let mask = status.lines().find_map(|l| l.strip_prefix("Cpus_allowed:"));
+    let digits = mask
+        .expect("a mask")
+        .chars()
+        .filter_map(|digit| digit.to_digit(16));
+    digits.map(|digit| digit.count_ones() as usize).sum()
+}

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use rt::{Dispatcher, Runtime};
-use rt_tests::{FLAVOURS, Watchdog, everywhere};
+use rt_tests::{FLAVOURS, Watchdog, allowed_cpus, everywhere, sleeps, thread_names, until};
 
 /// The nice value of the calling thread.
 fn nice() -> i8 {
@@ -112,4 +112,72 @@ fn values_that_do_not_exist_are_refused() {
         let error = Runtime::builder().cpu_nice(nice).build().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     }
+}
+
+/// Keeps a worker of each pool busy, and all of the CPU pool's, until told to stop.
+fn keep_busy(runtime: &Runtime, stop: &Arc<AtomicBool>) {
+    for _ in 0..runtime.metrics().cpu_threads {
+        let stop = Arc::clone(stop);
+        drop(runtime.spawn_on(Dispatcher::Cpu, async move {
+            while !stop.load(SeqCst) {
+                std::hint::spin_loop();
+            }
+        }));
+    }
+    let stop = Arc::clone(stop);
+    drop(runtime.spawn(async move {
+        while !stop.load(SeqCst) {
+            rt::yield_now().await;
+        }
+    }));
+}
+
+fn ticking(name: &str) -> usize {
+    let names = thread_names();
+    names.iter().filter(|other| other.starts_with(name)).count()
+}
+
+/// A thread for each CPU wakes again and again while both pools are busy, sleeps when they are not, and goes with the runtime.
+#[test]
+fn the_kernel_is_made_to_look_while_there_are_more_workers_than_cpus() {
+    let _watchdog = Watchdog::new();
+    let builder = Runtime::builder()
+        .thread_name("crowd")
+        .cpu_threads(allowed_cpus());
+    let runtime = builder.build().unwrap();
+    let (name, stop) = ("crowd-tick-", Arc::new(AtomicBool::new(false)));
+    assert_eq!(ticking(name), 0);
+    keep_busy(&runtime, &stop);
+    until(|| ticking(name) > 0);
+    let before = sleeps(name);
+    until(|| sleeps(name) > before + 200);
+    stop.store(true, SeqCst);
+    // All others sleep too, so that this is soon the only thread that runs.
+    until(|| {
+        let before = sleeps(name);
+        runtime.block_on(rt::time::sleep(Duration::from_millis(50)));
+        sleeps(name) == before
+    });
+    drop(runtime);
+    assert_eq!(ticking(name), 0);
+}
+
+#[test]
+fn the_kernel_is_left_alone_where_the_builder_says_so() {
+    let _watchdog = Watchdog::new();
+    let builder = Runtime::builder()
+        .thread_name("alone")
+        .cpu_threads(allowed_cpus());
+    let runtime = builder.preempt_interval(None).build().unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    keep_busy(&runtime, &stop);
+    // The reactor thread has looked again and again.
+    until(|| sleeps("alone-reactor") > 20);
+    stop.store(true, SeqCst);
+    assert_eq!(ticking("alone-tick-"), 0);
+    let zero = Runtime::builder().preempt_interval(Some(Duration::ZERO));
+    assert_eq!(
+        zero.build().unwrap_err().kind(),
+        io::ErrorKind::InvalidInput
+    );
 }

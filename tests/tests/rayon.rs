@@ -8,7 +8,10 @@ use std::time::Duration;
 use rayon::prelude::*;
 use rt::time::Instant;
 use rt::{Handle, Runtime};
-use rt_tests::{Census, FLAVOURS, Flavour, Watchdog, alone, everywhere, poll_once, threads, until};
+use rt_tests::{
+    Census, FLAVOURS, Flavour, Watchdog, allowed_cpus, alone, everywhere, poll_once, thread_names,
+    threads, until,
+};
 
 #[test]
 fn iterators_run_on_the_runtimes_pool_and_give_their_value() {
@@ -210,4 +213,28 @@ fn no_thread_stays_behind() {
         }
         until(|| threads() == before);
     });
+}
+
+/// Rayon's threads count as ones that compute when it comes to whether there are enough CPUs.
+#[test]
+fn the_kernel_is_made_to_look_while_a_job_runs() {
+    let _watchdog = Watchdog::new();
+    let builder = Runtime::builder()
+        .thread_name("full")
+        .cpu_threads(allowed_cpus());
+    let runtime = builder.build().unwrap();
+    // A worker of the IO pool is awake.
+    let busy = runtime.spawn(async {
+        loop {
+            rt::yield_now().await;
+        }
+    });
+    let ticks = || {
+        thread_names()
+            .iter()
+            .any(|name| name.starts_with("full-tick-"))
+    };
+    assert!(!ticks());
+    runtime.block_on(rt::rayon::run(move || until(ticks)));
+    busy.abort();
 }

@@ -1,6 +1,7 @@
 //! Settings that make no sense, or not together.
 
 use std::io;
+use std::time::Duration;
 
 use super::Builder;
 
@@ -33,6 +34,9 @@ impl Builder {
             .is_some_and(|nice| !(-20..=19).contains(&nice))
         {
             return Err(invalid("`cpu_nice` must be from -20 to 19".to_owned()));
+        }
+        if self.preempt_interval == Some(Duration::ZERO) {
+            return Err(invalid("`preempt_interval` must not be zero".to_owned()));
         }
         if self.thread_name.contains('\0') {
             return Err(invalid(

@@ -17,6 +17,7 @@ impl fmt::Debug for Builder {
             .field("thread_name", &self.thread_name)
             .field("thread_stack_size", &self.thread_stack_size)
             .field("cpu_nice", &self.cpu_nice)
+            .field("preempt_interval", &self.preempt_interval)
             .field("hooks", &self.hooks)
             .field("event_interval", &self.event_interval)
             .field("global_queue_interval", &self.global_queue_interval)
