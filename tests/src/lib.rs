@@ -20,7 +20,7 @@ pub use census::{Census, Counted};
 pub use flavour::{FLAVOURS, Flavour, everywhere, with};
 pub use fork::{in_child, lives_on_as_child};
 pub use memory::{memory, memory_in_use};
-pub use process::{allowed_cpus, cpu_time, fds, sleeps, thread_names, threads};
+pub use process::{allowed_cpus, cpu_time, fds, sleeps, thread_names, threads, threads_named};
 pub use wait::{GOES_ON, poll_once, until, until_yielding};
 pub use waker::{Fault, FaultyWaker, counting_waker};
 pub use watchdog::Watchdog;

@@ -40,6 +40,18 @@ pub fn thread_names() -> Vec<String> {
     names
 }
 
+/// How many threads there are whose names start so.
+///
+/// One that has been joined may still be there for a moment: the kernel says that it has ended first.
+///
+/// # Panics
+///
+/// If `/proc` cannot be read.
+pub fn threads_named(name: &str) -> usize {
+    let names = thread_names();
+    names.iter().filter(|other| other.starts_with(name)).count()
+}
+
 /// How often the threads whose names start so have gone to sleep, all together.
 ///
 /// # Panics

@@ -7,7 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use rt::{Dispatcher, Handle, Runtime};
-use rt_tests::{Census, Counted, FLAVOURS, Flavour, Watchdog, thread_names, until, until_yielding};
+use rt_tests::{
+    Census, Counted, FLAVOURS, Flavour, Watchdog, threads_named, until, until_yielding,
+};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 /// How it is ended.
@@ -140,7 +142,7 @@ fn every_way_to_end_a_runtime_works_from_everywhere() {
                         assert!(error.is_cancelled() || error.is_panic());
                     }
                 });
-                until(|| !thread_names().iter().any(|name| name.starts_with("way-")));
+                until(|| threads_named("way-") == 0);
             }
         }
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use rt::{Dispatcher, Runtime};
-use rt_tests::{FLAVOURS, Watchdog, allowed_cpus, everywhere, sleeps, thread_names, until};
+use rt_tests::{FLAVOURS, Watchdog, allowed_cpus, everywhere, sleeps, threads_named, until};
 
 /// The nice value of the calling thread.
 fn nice() -> i8 {
@@ -132,11 +132,6 @@ fn keep_busy(runtime: &Runtime, stop: &Arc<AtomicBool>) {
     }));
 }
 
-fn ticking(name: &str) -> usize {
-    let names = thread_names();
-    names.iter().filter(|other| other.starts_with(name)).count()
-}
-
 /// A thread for each CPU wakes again and again while both pools are busy, sleeps when they are not, and goes with the runtime.
 #[test]
 fn the_kernel_is_made_to_look_while_there_are_more_workers_than_cpus() {
@@ -146,9 +141,9 @@ fn the_kernel_is_made_to_look_while_there_are_more_workers_than_cpus() {
         .cpu_threads(allowed_cpus());
     let runtime = builder.build().unwrap();
     let (name, stop) = ("crowd-tick-", Arc::new(AtomicBool::new(false)));
-    assert_eq!(ticking(name), 0);
+    assert_eq!(threads_named(name), 0);
     keep_busy(&runtime, &stop);
-    until(|| ticking(name) > 0);
+    until(|| threads_named(name) > 0);
     let before = sleeps(name);
     until(|| sleeps(name) > before + 200);
     stop.store(true, SeqCst);
@@ -159,7 +154,7 @@ fn the_kernel_is_made_to_look_while_there_are_more_workers_than_cpus() {
         sleeps(name) == before
     });
     drop(runtime);
-    assert_eq!(ticking(name), 0);
+    until(|| threads_named(name) == 0);
 }
 
 #[test]
@@ -174,7 +169,7 @@ fn the_kernel_is_left_alone_where_the_builder_says_so() {
     // The reactor thread has looked again and again.
     until(|| sleeps("alone-reactor") > 20);
     stop.store(true, SeqCst);
-    assert_eq!(ticking("alone-tick-"), 0);
+    assert_eq!(threads_named("alone-tick-"), 0);
     let zero = Runtime::builder().preempt_interval(Some(Duration::ZERO));
     assert_eq!(
         zero.build().unwrap_err().kind(),

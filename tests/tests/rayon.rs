@@ -9,8 +9,8 @@ use rayon::prelude::*;
 use rt::time::Instant;
 use rt::{Handle, Runtime};
 use rt_tests::{
-    Census, FLAVOURS, Flavour, Watchdog, allowed_cpus, alone, everywhere, poll_once, thread_names,
-    threads, until,
+    Census, FLAVOURS, Flavour, Watchdog, allowed_cpus, alone, everywhere, poll_once, threads,
+    threads_named, until,
 };
 
 #[test]
@@ -229,11 +229,7 @@ fn the_kernel_is_made_to_look_while_a_job_runs() {
             rt::yield_now().await;
         }
     });
-    let ticks = || {
-        thread_names()
-            .iter()
-            .any(|name| name.starts_with("full-tick-"))
-    };
+    let ticks = || threads_named("full-tick-") > 0;
     assert!(!ticks());
     runtime.block_on(rt::rayon::run(move || until(ticks)));
     busy.abort();

@@ -15,7 +15,7 @@ use rt::task::JoinHandle;
 use rt::time::sleep;
 use rt::{Dispatcher, Handle, Runtime};
 use rt_tests::{
-    Census, FLAVOURS, Flavour, GOES_ON, Watchdog, alone, poll_once, thread_names, until,
+    Census, FLAVOURS, Flavour, GOES_ON, Watchdog, alone, poll_once, threads_named, until,
     until_yielding,
 };
 
@@ -26,7 +26,7 @@ fn join<T>(task: JoinHandle<T>) -> Result<T, rt::task::JoinError> {
 
 /// Returns when no thread of a runtime with this name is left.
 fn until_gone(name: &str) {
-    until(|| !thread_names().iter().any(|thread| thread.starts_with(name)));
+    until(|| threads_named(name) == 0);
 }
 
 #[test]

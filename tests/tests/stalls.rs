@@ -9,7 +9,7 @@ use std::time::Duration;
 use rt::net::{TcpListener, TcpStream};
 use rt::time::{interval, sleep};
 use rt::{Dispatcher, Runtime, block_in_place};
-use rt_tests::{FLAVOURS, Flavour, Watchdog, everywhere, thread_names, until, with};
+use rt_tests::{FLAVOURS, Flavour, Watchdog, everywhere, thread_names, threads_named, until, with};
 
 /// Tasks that block their workers, until this is dropped.
 struct Stuck {
@@ -355,6 +355,6 @@ fn a_runtime_ends_while_workers_are_stuck_and_spares_serve() {
         runtime.block_on(runtime.spawn(life())).unwrap();
         runtime.shutdown_background();
         drop(stuck);
-        until(|| !thread_names().iter().any(|name| name.starts_with("ends-")));
+        until(|| threads_named("ends-") == 0);
     }
 }

@@ -24,7 +24,7 @@ use rt::task::JoinHandle;
 use rt::time::sleep;
 use rt::{Handle, Runtime, RuntimeMetrics};
 use rt_tests::{
-    Counted, FLAVOURS, Flavour, GOES_ON, fds, thread_names, threads, until, until_yielding,
+    Counted, FLAVOURS, Flavour, GOES_ON, fds, threads, threads_named, until, until_yielding,
 };
 
 mod stress {
@@ -281,7 +281,7 @@ impl Round {
         }
         // Not all of these wait for the threads.
         let own = format!("{}-", self.name);
-        until(|| !thread_names().iter().any(|name| name.starts_with(&own)));
+        until(|| threads_named(&own) == 0);
     }
 
     /// Everybody leaves: the runtime is gone.

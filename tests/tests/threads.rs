@@ -18,7 +18,7 @@ use rt::time::sleep;
 use rt::{Dispatcher, Handle, Runtime};
 use rt_tests::{
     Census, FLAVOURS, Flavour, Watchdog, alone, everywhere, fds, memory, thread_names, threads,
-    until,
+    threads_named, until,
 };
 
 fn thread_name() -> String {
@@ -115,11 +115,7 @@ fn idle_blocking_threads_end_and_come_back_when_needed() {
                 }
             });
             until(|| runtime.metrics().blocking_threads == 0);
-            until(|| {
-                !thread_names()
-                    .iter()
-                    .any(|name| name.starts_with("brief-blk"))
-            });
+            until(|| threads_named("brief-blk") == 0);
         }
     }
 }
@@ -383,7 +379,7 @@ fn a_plain_thread_may_keep_a_runtime_to_its_end() {
         .join()
         .unwrap();
         until(|| census.alive() == 0);
-        until(|| !thread_names().iter().any(|name| name.starts_with("kept-")));
+        until(|| threads_named("kept-") == 0);
     }
 }
 
@@ -441,6 +437,6 @@ fn a_blocking_thread_may_keep_its_own_runtime_to_its_end() {
         drop(handle);
         // The thread is idle, ends, drops the runtime, and that ends all the others.
         until(|| census.alive() == 0);
-        until(|| !thread_names().iter().any(|name| name.starts_with("last-")));
+        until(|| threads_named("last-") == 0);
     }
 }
