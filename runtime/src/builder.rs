@@ -182,9 +182,9 @@ impl Builder {
     /// How often the kernel is made to look who should run while more workers want to than this process may
     /// use CPUs. Default: 1 ms. `None`: the kernel looks when it does by itself.
     ///
-    /// An IO worker beside threads that compute then waits for 1 to 2 ms at most, where it would wait for the
+    /// An IO worker beside threads that compute then seldom waits for more than 2 ms, where it would wait for the
     /// end of the kernel's own tick, which is up to 4 ms at the usual 250 ticks a second and up to 10 at
-    /// 100. For that a thread for each CPU wakes as often, at some 0.3 % of a CPU; these threads start when they are
+    /// 100. For that a thread for each CPU wakes as often, at some 1 % of it; these threads start when they are
     /// first needed, and sleep when they are not. On a current-thread runtime there are none.
     ///
     /// # Examples
