@@ -55,6 +55,8 @@ use crate::primitive::thread::Token;
 
 #[cfg(all(test, loom))]
 mod model;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 /// How long the guard naps. A gate that nobody used is noticed after one to two of these.
 pub(crate) const TICK: Duration = Duration::from_millis(5);
@@ -202,9 +204,14 @@ impl Parking {
                 let _ = self.idle.retract(me, true);
                 return true;
             }
-            self.sleep(me, queues);
+            let woken = self.sleep(me);
             if queues.local_work() {
-                return !self.idle.retract(me, false);
+                let claimed = !self.idle.retract(me, false);
+                // Not while this worker counts as parked, or it might be the one that is claimed.
+                if !claimed && woken > 1 && queues.worth_sharing() {
+                    self.notify();
+                }
+                return claimed;
             }
             if !self.idle.is_parked(me) {
                 return true;
@@ -212,19 +219,23 @@ impl Parking {
         }
     }
 
-    fn sleep(&self, me: usize, queues: &impl Queues) {
+    /// Sleeps once. Returns how many tasks became runnable by events that this worker has taken in.
+    fn sleep(&self, me: usize) -> usize {
         match &self.poller {
-            Some(poller) if poller.gate.try_take(Owner::Worker) => self.lead(me, poller, queues),
-            _ => self.parkers[me].wait(),
+            Some(poller) if poller.gate.try_take(Owner::Worker) => self.lead(me, poller),
+            _ => {
+                self.parkers[me].wait();
+                0
+            }
         }
     }
 
     /// Blocks in the driver. The caller has just taken the gate.
-    fn lead(&self, me: usize, poller: &Poller, queues: &impl Queues) {
+    fn lead(&self, me: usize, poller: &Poller) -> usize {
         let parker = &self.parkers[me];
         if !parker.begin(LEADING) {
             poller.gate.release();
-            return;
+            return 0;
         }
         let events = poller.driver.poll(me, Wait::Forever);
         let notified = parker.end();
@@ -234,12 +245,10 @@ impl Parking {
             poller.gate.pass_to(Owner::Reactor);
             poller.guard.wake();
             parker.wait();
-            return;
+            return 0;
         }
         poller.gate.release();
-        if poller.driver.dispatch(me) > 1 && queues.worth_sharing() {
-            self.notify();
-        }
+        poller.driver.dispatch(me)
     }
 
     /// Polls without blocking, if nobody else polls. Returns how many tasks became runnable.
