@@ -23,6 +23,7 @@ use crate::priority::{self, Granted};
 use crate::record::{Record, Recording};
 use crate::runtime::Runtime;
 use crate::signal::unix::SignalKind;
+use crate::sys::usage;
 use crate::time::Clock;
 use crate::unhandled::{UnhandledPanic, Verdict};
 
@@ -548,6 +549,7 @@ impl Builder {
             hooks: hooks.clone(),
             global_queue_interval: self.queue_interval(),
             event_interval: self.event_interval,
+            preemptions: Some(usage::preemptions),
             seed: self.seed.unwrap_or(0),
             keep_alive: self.thread_keep_alive,
             measures: self.measures,

@@ -16,6 +16,7 @@ pub(crate) mod priority;
 pub(crate) mod process;
 pub(crate) mod signal;
 pub(crate) mod uring;
+pub(crate) mod usage;
 
 /// The result of a call that returns -1 on failure.
 fn check(code: c_int) -> io::Result<c_int> {

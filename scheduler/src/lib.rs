@@ -60,6 +60,8 @@ pub mod record;
 mod rng;
 mod roster;
 pub mod scope;
+#[cfg(not(loom))]
+mod sharing;
 mod slot;
 mod stamps;
 #[cfg(not(loom))]

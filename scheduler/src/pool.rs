@@ -68,6 +68,9 @@ pub struct Config {
     pub global_queue_interval: Option<u32>,
     /// A busy worker polls IO once in this many polls.
     pub event_interval: u32,
+    /// How often the kernel has taken the calling thread off its CPU. With it, workers wake one
+    /// another for less where the CPUs are idle than where they are contended.
+    pub preemptions: Option<fn() -> u64>,
     /// Fixes the workers' random choices.
     pub seed: u64,
     /// The lone worker of a pool without threads runs its tasks in an order drawn from the seed.
@@ -115,6 +118,7 @@ impl Config {
             hooks: Hooks::default(),
             global_queue_interval: None,
             event_interval: 61,
+            preemptions: None,
             seed: 0,
             shuffle: false,
             stall_threshold: Some(Duration::from_millis(10)),
@@ -150,6 +154,7 @@ pub(crate) struct Shared {
     pub(crate) guarded: bool,
     pub(crate) global_interval: Option<u32>,
     pub(crate) event_interval: u32,
+    pub(crate) preemptions: Option<fn() -> u64>,
     /// There if polls are measured.
     pub(crate) timing: Option<Arc<Timing>>,
     on_unhandled_panic: Option<Hook>,
@@ -355,6 +360,7 @@ impl Pool {
             drained: AtomicBool::new(false),
             global_interval: config.global_queue_interval,
             event_interval: config.event_interval,
+            preemptions: config.preemptions.filter(|_| guarded),
             timing: Timing::new(config.measures, places),
             on_unhandled_panic: config.hooks.on_unhandled_panic.clone(),
         });

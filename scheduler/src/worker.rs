@@ -20,10 +20,8 @@
 //! # Waking others
 //!
 //! A push into the slot wakes nobody. A push into the local queue does, through
-//! [`Parking::notify`](crate::parking::Parking::notify), if what waits there is worth it: a wake-up
-//! costs both sides tens of microseconds, and a queue of short polls is empty before the other
-//! worker has come. So the queue's length times the mean poll time is held against
-//! [`WORTH_WAKING_NS`]. Each round of yielded tasks, and each look around, asks the same question
+//! [`Parking::notify`](crate::parking::Parking::notify), if what waits there is worth it, which
+//! [`Sharing`] decides. Each round of yielded tasks, and each look around, asks the same question
 //! again. That is a guess about the future; where it is wrong, because a long poll came between,
 //! the guard sees at its next tick that tasks wait beside a sleeper, and wakes it. A pool without a
 //! guard wakes always.
@@ -46,6 +44,7 @@ use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{AcqRel, Relaxed};
 use crate::record::{self, Kind, Slice, Track};
 use crate::rng::Rng;
+use crate::sharing::Sharing;
 use crate::task::{Keeper, Runnable, Shard, tick, trim_shelf};
 
 mod leaving;
@@ -73,9 +72,6 @@ enum Dispatch {
     Injector,
 }
 
-/// A queue that takes its worker this long is worth a wake-up: three times what one costs.
-const WORTH_WAKING_NS: u64 = 50_000;
-
 /// One worker's own end of its queues. It stays on one thread at a time.
 pub(crate) struct Local {
     shared: Arc<Shared>,
@@ -94,6 +90,7 @@ pub(crate) struct Local {
     dispatch: Cell<Dispatch>,
     searching: Cell<bool>,
     pace: Pace,
+    sharing: Sharing,
     since_harvest: Cell<u32>,
     lifo_runs: Cell<u32>,
     urgent_runs: Cell<u32>,
@@ -118,6 +115,7 @@ impl Local {
     ) -> Self {
         let [rng, choices, _] = Rng::set(seed);
         let pace = Pace::new(shared.global_interval);
+        let sharing = Sharing::new(shared.preemptions);
         let observer = Observer::new(record::current(), shared.timing.clone(), index);
         Local {
             remote: Arc::clone(shared.remote(index)),
@@ -132,6 +130,7 @@ impl Local {
             dispatch: Cell::new(Dispatch::No),
             searching: Cell::new(false),
             pace,
+            sharing,
             since_harvest: Cell::new(0),
             lifo_runs: Cell::new(0),
             urgent_runs: Cell::new(0),
@@ -369,6 +368,7 @@ impl Local {
         self.remote().hot.record(id, stands_for);
         self.remote().stats.busy.add(stands_for);
         self.pace.record(took);
+        self.sharing.look(end);
         again
     }
 
@@ -556,7 +556,7 @@ impl Queues for Local {
 
     fn worth_sharing(&self) -> bool {
         let tasks = self.queue().len() as u64;
-        tasks > 0 && (!self.shared.guarded || tasks * self.pace.mean_ns() >= WORTH_WAKING_NS)
+        tasks > 0 && (!self.shared.guarded || self.sharing.is_worth(tasks * self.pace.mean_ns()))
     }
 }
 
