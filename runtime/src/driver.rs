@@ -19,8 +19,12 @@ use rt_scheduler::{Driver, Pool, Wait, worker_index};
 use crate::handle::Inner;
 use crate::quiet;
 
-/// Events that one poll takes at most. What does not fit comes with the next poll.
-const EVENTS: usize = 1024;
+/// Events that a worker takes at a time. The others wait in the kernel, at no cost and in the order
+/// in which they came: a task that is woken long before its turn is out of the caches when that comes.
+const BATCH: usize = 32;
+
+/// Events that the reactor thread takes at a time, for workers that sleep or are all busy.
+const GUARDS_BATCH: usize = 1024;
 
 /// How long a worker naps while the clock is paused and cannot move.
 const NAP: Duration = Duration::from_millis(1);
@@ -74,8 +78,10 @@ impl ReactorDriver {
 
 impl Driver for ReactorDriver {
     fn poll(&self, buffer: usize, wait: Wait) -> usize {
+        let is_guards = buffer + 1 == self.buffers.len();
+        let batch = if is_guards { GUARDS_BATCH } else { BATCH };
         let mut events = self.buffers[buffer].lock();
-        let events = events.get_or_insert_with(|| Events::with_capacity(EVENTS));
+        let events = events.get_or_insert_with(|| Events::with_capacity(batch));
         let _slice = (wait != Wait::Now).then(|| {
             let leads = worker_index().is_some();
             record::slice(if leads { Kind::Lead } else { Kind::Watch })
