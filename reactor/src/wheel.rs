@@ -310,11 +310,15 @@ impl Wheel {
             // Its task has been woken, and will poll it again.
             return entry.restart(deadline);
         };
-        // SAFETY: it is in this wheel's list `place` (H3), and stays pinned.
-        unsafe {
-            core.remove(place, NonNull::from(entry));
+        if core.index_of(deadline) == place / LANES {
             entry.deadline.store(deadline.as_nanos(), Relaxed);
-            core.insert(NonNull::from(entry));
+        } else {
+            // SAFETY: it is in this wheel's list `place` (H3), and stays pinned.
+            unsafe {
+                core.remove(place, NonNull::from(entry));
+                entry.deadline.store(deadline.as_nanos(), Relaxed);
+                core.insert(NonNull::from(entry));
+            }
         }
         drop(core);
         self.alarm.ensure(deadline);
@@ -378,7 +382,14 @@ impl Core {
         }
     }
 
-    /// Puts an entry where its deadline belongs, seen from `now`; a passed one in the slot of `now`.
+    /// The slot that a deadline belongs to, seen from `now`; a passed one to that of `now`.
+    fn index_of(&self, deadline: Deadline) -> usize {
+        let tick = tick_of(deadline).max(self.now);
+        let level = level_of(tick ^ self.now);
+        level * SLOTS + slot_of(tick, level)
+    }
+
+    /// Puts an entry where its deadline belongs.
     ///
     /// # Safety
     ///
@@ -386,9 +397,7 @@ impl Core {
     unsafe fn insert(&mut self, node: NonNull<Entry>) {
         // SAFETY: the caller vouches for the entry.
         let entry = unsafe { node.as_ref() };
-        let tick = tick_of(entry.deadline()).max(self.now);
-        let level = level_of(tick ^ self.now);
-        let index = level * SLOTS + slot_of(tick, level);
+        let index = self.index_of(entry.deadline());
         self.occupied[index / WORD] |= 1 << (index % WORD);
         // SAFETY: the caller's contract.
         let lane = unsafe { self.slots[index].push(node) };
