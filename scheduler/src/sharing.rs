@@ -10,7 +10,8 @@
 //! takes this worker off its CPU although it could run (an involuntary context switch, see
 //! getrusage(2)). For [`CONTENDED`] after one, the queue must be worth [`WORTH_CONTENDED_NS`].
 //!
-//! The sign is looked for once in [`LOOK`] at most, and only where a poll is timed anyway.
+//! The sign is looked for once in [`LOOK`] at most, and only where a poll is timed anyway. So a
+//! worker that has little to do may take the CPUs to be contended for a hundred polls more.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};

@@ -3,14 +3,17 @@
 //! Every connection is a task of one scope, so that none outlives [`serve`]: at the graceful end the
 //! scope asks them to stop, waits, and after the drain time drops what is left.
 
+use std::any::Any;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{Future, IntoFuture, Pending, pending};
 use std::io;
+use std::mem;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
@@ -41,7 +44,7 @@ where
 {
     Serve {
         listener,
-        app,
+        app: put_together(app),
         signal: pending(),
         options: Options {
             drain_timeout: Duration::MAX,
@@ -49,6 +52,14 @@ where
             connect_info: false,
         },
     }
+}
+
+/// Has a router apply its layers to its handlers here; it would do so at each request.
+fn put_together<S: 'static>(mut app: S) -> S {
+    if let Some(router) = (&mut app as &mut dyn Any).downcast_mut::<Router>() {
+        *router = mem::take(router).with_state(());
+    }
+    app
 }
 
 /// A server that is about to start: what [`serve`] gives. Await it.

@@ -3,6 +3,8 @@
 use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use axum::Router;
@@ -19,6 +21,7 @@ use rt_axum::{ConnectInfo, TimeoutLayer, serve};
 use std::sync::Arc;
 use tokio::sync::{Notify, oneshot};
 use tokio_tungstenite::client_async;
+use tower::Layer;
 
 /// Longer than anything here takes on any machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -308,4 +311,34 @@ async fn send(socket: &mut Client, message: Message) {
 async fn receive(socket: &mut Client) -> Option<Message> {
     use futures_util::StreamExt;
     Some(socket.next().await?.unwrap()).filter(|message| !message.is_close())
+}
+
+/// A layer that does nothing but count how often it is applied.
+#[derive(Clone)]
+struct Counting(Arc<AtomicUsize>);
+
+impl<S> Layer<S> for Counting {
+    type Service = S;
+
+    fn layer(&self, service: S) -> S {
+        self.0.fetch_add(1, Relaxed);
+        service
+    }
+}
+
+#[rt::test]
+async fn a_router_is_put_together_before_it_is_served_and_not_at_each_request() {
+    let applied = Arc::new(AtomicUsize::new(0));
+    let app = Router::new()
+        .route("/", get(|| async { "hello" }))
+        .layer(Counting(Arc::clone(&applied)));
+    let (address, stop, server) = start(app, PATIENCE).await;
+    get_from(address, "/").await.unwrap();
+    let before = applied.load(Relaxed);
+    for _ in 0..10 {
+        get_from(address, "/").await.unwrap();
+    }
+    assert_eq!(applied.load(Relaxed), before);
+    stop.send(()).unwrap();
+    ended(server).await;
 }
