@@ -8,7 +8,9 @@
 //! that it could come to, so it takes one from somebody, often from whoever sends this process
 //! its work, and each task that it steals moves to cold caches. A sign of that is that the kernel
 //! takes this worker off its CPU although it could run (an involuntary context switch, see
-//! getrusage(2)). For [`CONTENDED`] after one, the queue must be worth [`WORTH_CONTENDED_NS`].
+//! getrusage(2)). For [`CONTENDED`] after one, a queue must be worth [`WORTH_CONTENDED_NS`] if it is
+//! what events have woken. One that grows by spawns and wakes is shared as before: the guard's ticks
+//! preempt a worker, too, where the pool itself has all the CPUs, and then it shall have them.
 //!
 //! The sign is looked for once in [`LOOK`] at most, and only where a poll is timed anyway. So a
 //! worker that has little to do may take the CPUs to be contended for a hundred polls more.
@@ -60,7 +62,13 @@ impl Sharing {
 
     /// Whether a queue that takes its worker so long is worth a wake-up.
     #[inline]
-    pub(crate) fn is_worth(&self, queue_ns: u64) -> bool {
+    pub(crate) fn is_worth(queue_ns: u64) -> bool {
+        queue_ns >= WORTH_NS
+    }
+
+    /// The same of a queue to which events have just added.
+    #[inline]
+    pub(crate) fn is_worth_after_events(&self, queue_ns: u64) -> bool {
         queue_ns >= self.worth_ns.get()
     }
 

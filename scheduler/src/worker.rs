@@ -441,9 +441,17 @@ impl Local {
     /// Wakes another worker if the queue is worth it.
     #[inline]
     fn share(&self) {
-        if self.worth_sharing() {
+        if self.queue_is_worth(Sharing::is_worth) {
             self.shared.parking.notify();
         }
+    }
+
+    /// Whether what waits in the queue is worth waking another worker. A pool without a guard wakes
+    /// always.
+    #[inline]
+    fn queue_is_worth(&self, rule: impl FnOnce(u64) -> bool) -> bool {
+        let tasks = self.queue().len() as u64;
+        tasks > 0 && (!self.shared.guarded || rule(tasks * self.pace.mean_ns()))
     }
 
     /// Polls for IO without blocking. Returns whether a task became runnable.
@@ -454,8 +462,8 @@ impl Local {
         let woken = self.shared.parking.harvest(self.index);
         self.dispatch.set(Dispatch::No);
         self.remote().stats.harvested.add(woken as u64);
-        if woken > 0 {
-            self.share();
+        if woken > 0 && self.worth_sharing() {
+            self.shared.parking.notify();
         }
         woken > 0
     }
@@ -555,8 +563,7 @@ impl Queues for Local {
     }
 
     fn worth_sharing(&self) -> bool {
-        let tasks = self.queue().len() as u64;
-        tasks > 0 && (!self.shared.guarded || self.sharing.is_worth(tasks * self.pace.mean_ns()))
+        self.queue_is_worth(|nanos| self.sharing.is_worth_after_events(nanos))
     }
 }
 

@@ -27,9 +27,10 @@ fn look(sharing: &Sharing, start: Instant, millis: std::ops::Range<u64>, preempt
 }
 
 fn contended(sharing: &Sharing) -> bool {
-    assert!(!sharing.is_worth(WORTH_NS - 1));
-    assert!(sharing.is_worth(WORTH_CONTENDED_NS));
-    !sharing.is_worth(WORTH_NS)
+    assert!(!Sharing::is_worth(WORTH_NS - 1) && Sharing::is_worth(WORTH_NS));
+    assert!(!sharing.is_worth_after_events(WORTH_NS - 1));
+    assert!(sharing.is_worth_after_events(WORTH_CONTENDED_NS));
+    !sharing.is_worth_after_events(WORTH_NS)
 }
 
 #[test]
