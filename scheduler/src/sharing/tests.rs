@@ -1,7 +1,5 @@
 //! When the CPUs count as contended, by a count of preemptions that the tests make up.
 
-use std::thread::LocalKey;
-
 use super::*;
 
 thread_local! {
@@ -10,18 +8,14 @@ thread_local! {
 }
 
 fn count() -> u64 {
-    add(&LOOKS, 1);
+    LOOKS.set(LOOKS.get() + 1);
     COUNT.get()
-}
-
-fn add<T: Copy + std::ops::Add<Output = T>>(cell: &'static LocalKey<Cell<T>>, more: T) {
-    cell.set(cell.get() + more);
 }
 
 /// Looks every millisecond, from `from` on until `to`; the count grows before each look by `preempted`.
 fn look(sharing: &Sharing, start: Instant, millis: std::ops::Range<u64>, preempted: u64) {
     for milli in millis {
-        add(&COUNT, preempted);
+        COUNT.set(COUNT.get() + preempted);
         sharing.look(start + Duration::from_millis(milli));
     }
 }
