@@ -316,6 +316,9 @@ impl Builder {
     /// A poll that lasts longer than this is a stall: what waits behind it is moved to other
     /// workers, and if those are stuck too, to a spare one. `None` switches that off. Default: 10
     /// milliseconds. It is noticed up to 5 milliseconds late.
+    ///
+    /// On the CPU pool polls may be long, and are not counted as stalls. What waits behind one there is moved as well, but
+    /// a spare worker comes only for one that is blocked, so that a CPU is free; one that computes keeps it.
     pub fn stall_threshold(mut self, threshold: impl Into<Option<Duration>>) -> Self {
         self.stall_threshold = threshold.into();
         self
@@ -447,9 +450,12 @@ impl Builder {
         } else {
             IoPool::Threads(Pool::start(io, Some(driver))?)
         };
-        let cpu = LazyPool::new(self.config("cpu", self.cpu_threads.unwrap_or(cpus), &cpu_hooks));
-        if !self.current_thread {
-            cpu.start()?;
+        let cpu = LazyPool::new(Config {
+            stall_threshold: self.stall_threshold,
+            ..self.config("cpu", self.cpu_threads.unwrap_or(cpus), &cpu_hooks)
+        });
+        if let IoPool::Threads(io) = &io {
+            cpu.start_beside(io)?;
         }
         let blocking = Blocking::new(BlockingConfig {
             name: self.thread_name.clone(),

@@ -32,7 +32,8 @@ use crate::handle::Inner;
 /// [every millisecond](crate::runtime::Builder::preempt_interval) whose turn it is, so that a socket hardly
 /// ever waits for a computation to end. [`cpu_nice`](crate::runtime::Builder::cpu_nice) shifts the shares. So
 /// a task that computes on the CPU pool costs the others throughput at most; on the IO pool it keeps its
-/// neighbours waiting until a [guard](crate::runtime::Builder::stall_threshold) steps in, milliseconds later.
+/// neighbours waiting until a [guard](crate::runtime::Builder::stall_threshold) steps in, milliseconds later. A task
+/// that blocks, be it for a lock or for the result of another task, is stood in for on either pool.
 ///
 /// Moving work costs a task and two wake-ups, some tens of microseconds on a machine that is idle:
 /// work that is shorter than that is better done in place. A task of the CPU pool may also wait for

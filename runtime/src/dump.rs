@@ -101,7 +101,7 @@ pub struct TaskDump {
     pub worker: Option<usize>,
     /// Whether that worker is in [`block_in_place`](crate::block_in_place).
     pub in_place: bool,
-    /// How long the poll that goes on has lasted at least, where it is known: on the IO pool once the guard has seen
+    /// How long the poll that goes on has lasted at least, where it is known: once the guard has seen
     /// it twice, and for blocking jobs.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serial::seconds"))]
     pub running_for: Option<Duration>,

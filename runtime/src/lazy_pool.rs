@@ -34,26 +34,30 @@ impl LazyPool {
         }
     }
 
-    /// Starts the pool now.
-    pub(crate) fn start(&self) -> io::Result<&Pool> {
+    /// Starts the pool now; the guard of `io` looks after it.
+    pub(crate) fn start_beside(&self, io: &Pool) -> io::Result<()> {
+        self.start_with(|config| io.start_beside(config)).map(drop)
+    }
+
+    fn start_with(&self, start: impl FnOnce(Config) -> io::Result<Pool>) -> io::Result<&Pool> {
         let waiting = self.waiting.lock();
         if let Some(pool) = self.pool.get() {
             return Ok(pool);
         }
-        let pool = Pool::start(waiting.config.clone(), None)?;
+        let pool = start(waiting.config.clone())?;
         if waiting.closed {
             pool.close();
         }
         Ok(self.pool.get_or_init(|| pool))
     }
 
-    /// The pool, started.
+    /// The pool, started: with a guard of its own, as an IO pool without threads has none.
     #[track_caller]
     pub(crate) fn get(&self) -> &Pool {
         if let Some(pool) = self.pool.get() {
             return pool;
         }
-        match self.start() {
+        match self.start_with(|config| Pool::start(config, None)) {
             Ok(pool) => pool,
             Err(error) => panic!("the CPU pool's threads could not be started: {error}"),
         }

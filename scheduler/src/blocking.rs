@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use crate::activity::Activity;
 use crate::hooks::{self, Hooks};
+use crate::kernel;
 use crate::lanes::{Call, Lane, Lanes};
 use crate::primitive::sync::Arc;
 use crate::record;
@@ -435,7 +436,7 @@ impl Shared {
     /// The life of one thread.
     fn run(self: &Arc<Self>) {
         self.config.hooks.start();
-        let thread = task::thread_number();
+        let thread = kernel::thread_number();
         let mut state = self.lock();
         loop {
             if let Some((lane, task)) = state.take(thread) {

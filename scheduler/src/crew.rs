@@ -18,7 +18,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -53,6 +53,8 @@ pub(crate) struct Crew {
     spares: Mutex<Spares>,
     called: Condvar,
     pub(crate) roster: Roster,
+    /// Another pool's, which the guard looks after as well.
+    ward: OnceLock<Arc<Crew>>,
     /// Workers that are in [`block_in_place`] just now.
     in_place: AtomicUsize,
     pub(crate) spares_called: Counter,
@@ -109,6 +111,7 @@ impl Crew {
             spares: Mutex::new(spares),
             called: Condvar::new(),
             roster: Roster::new(),
+            ward: OnceLock::new(),
             in_place: AtomicUsize::new(0),
             spares_called: Counter::default(),
             threads: Arc::default(),
@@ -127,15 +130,31 @@ impl Crew {
         self.start_thread(name, move || crew.work(Seat { index, queues }))
     }
 
-    /// Starts the reactor thread.
+    /// Starts the guard: the reactor thread, where there is something to poll.
     pub(crate) fn start_guard(self: &Arc<Self>) -> io::Result<()> {
         let crew = Arc::clone(self);
-        let name = format!("{}-reactor", self.config.name);
+        let name = if self.shared.polls_io() {
+            format!("{}-reactor", self.config.name)
+        } else {
+            format!("{}-{}-guard", self.config.name, self.config.kind)
+        };
         self.start_thread(name, move || {
             crew.config.hooks.start();
             guard::run(&crew);
             crew.config.hooks.stop();
         })
+    }
+
+    /// Has the guard look after another pool, too. Only the first one counts.
+    pub(crate) fn look_after(&self, ward: &Arc<Crew>) {
+        let _already = self.ward.set(Arc::clone(ward));
+        // It may sleep without having told the ward so.
+        self.shared.parking.wake_guard();
+    }
+
+    /// The other pool's.
+    pub(crate) fn ward(&self) -> Option<&Arc<Crew>> {
+        self.ward.get()
     }
 
     fn start_thread(
@@ -343,8 +362,8 @@ impl Crew {
     fn end_in_place(&self, worker: usize) {
         self.shared.remote(worker).block_in_place(false);
         let blocked = self.in_place.fetch_sub(1, Relaxed) - 1;
-        if !self.shared.polls_io() {
-            // No guard lowers it later.
+        if !self.shared.parking.is_guarded() {
+            // Nobody lowers it later.
             self.want(blocked);
         }
     }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use crate::activity::Activity;
 use crate::block_on::enter_or_panic;
 use crate::driver::Driver;
-use crate::parking::Queues;
+use crate::parking::{Guard, Queues};
 use crate::pool::{Config, Pool, Shared};
 use crate::primitive::sync::{Arc, Mutex};
 use crate::record::{self, Kind};
@@ -72,7 +72,7 @@ impl CurrentThread {
             global_queue_interval: config.global_queue_interval.or(Some(GLOBAL_INTERVAL)),
             ..config
         };
-        let (pool, mut seats) = Pool::assemble(config, Some(driver), false);
+        let (pool, mut seats) = Pool::assemble(config, Some(driver), Guard::Nobody);
         let worker = seats.pop().map(|seat| Box::new(pool.lone_worker(seat)));
         let chair = Chair {
             worker,

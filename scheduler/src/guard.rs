@@ -1,4 +1,5 @@
-//! The reactor thread's loop: one turn of the parking protocol, then a look at the workers.
+//! The guard's loop, on the reactor thread if the pool polls: one turn of the parking protocol, then a look at
+//! the workers.
 //!
 //! The look costs the workers nothing: it samples the poll counters that they keep anyway. A worker
 //! that is neither parked nor in another poll than at the last look is *stuck*; one that has been
@@ -6,11 +7,16 @@
 //! put where others find it. When tasks wait and too few workers are free of long polls, a spare is
 //! called; when every worker is stuck, at the next look already, and looks then come every
 //! millisecond.
+//!
+//! On the CPU pool long polls are what it is for. So no stall is told there, and a worker is stood in for only if it is
+//! *blocked*: the kernel says at two looks in a row that its thread is asleep, in the same poll, so that a CPU is free for
+//! another one. (CPU time would not tell it from one that waits for its turn on a full machine.)
 
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
 use crate::crew::Crew;
+use crate::kernel;
 use crate::parking::{TICK, Watch};
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
@@ -50,6 +56,20 @@ struct Seen {
     polls: u64,
     since: Instant,
     told: bool,
+    /// Its thread was asleep; looked for only if that matters.
+    asleep: bool,
+}
+
+impl Seen {
+    /// In a poll that is new, or in none.
+    fn anew(polls: u64, now: Instant) -> Self {
+        Seen {
+            polls,
+            since: now,
+            told: false,
+            asleep: false,
+        }
+    }
 }
 
 /// What one look adds up to.
@@ -57,7 +77,10 @@ struct Seen {
 struct Sum {
     awake: usize,
     stuck: usize,
+    /// Stuck for the threshold.
     stalled: usize,
+    /// Stalled, and asleep.
+    blocked: usize,
     long: usize,
 }
 
@@ -69,30 +92,46 @@ struct Looks {
     needed_at: Instant,
 }
 
-/// The reactor thread.
+/// The thread.
 pub(crate) fn run(crew: &Arc<Crew>) {
     let parking = &crew.shared.parking;
     parking.bind_guard();
-    let now = Instant::now();
-    let unseen = Seen {
-        polls: 0,
-        since: now,
-        told: false,
-    };
-    let mut looks = Looks {
-        seen: vec![unseen; crew.shared.places()],
-        parked: Vec::new(),
-        needed: 0,
-        needed_at: now,
-    };
-    let mut watch = Watch::default();
+    let (mut looks, mut watch) = (Looks::new(crew), Watch::default());
+    let mut beside = None;
     while !parking.is_closed() {
-        parking.guard_turn(&mut watch);
+        let ward = crew.ward();
+        parking.guard_turn(&mut watch, ward.map(|ward| &ward.shared.parking));
         looks.look(crew, &mut watch);
+        if let Some(ward) = ward {
+            let (looks, wards) = beside.get_or_insert_with(|| (Looks::new(ward), Watch::default()));
+            looks.look(ward, wards);
+            watch.busy |= wards.busy;
+        }
+    }
+}
+
+impl Sum {
+    /// How many workers are stood in for.
+    fn hindered(&self, crew: &Crew) -> usize {
+        if crew.shared.polls_io() {
+            self.stalled
+        } else {
+            self.blocked
+        }
     }
 }
 
 impl Looks {
+    fn new(crew: &Crew) -> Self {
+        let now = Instant::now();
+        Looks {
+            seen: vec![Seen::anew(0, now); crew.shared.places()],
+            parked: Vec::new(),
+            needed: 0,
+            needed_at: now,
+        }
+    }
+
     fn look(&mut self, crew: &Arc<Crew>, watch: &mut Watch) {
         let now = Instant::now();
         let sum = self.survey(crew, now);
@@ -112,13 +151,16 @@ impl Looks {
         }
         watch.busy = crew.roster.serving() > 0;
         // All are in long polls: what waits behind them should not wait for a whole tick.
-        let tight = parked == 0 && sum.awake > 0 && sum.stuck + sum.long == sum.awake;
+        let all_long = sum.awake > 0 && sum.stuck + sum.long == sum.awake;
+        let tight = crew.shared.polls_io() && parked == 0 && all_long;
         watch.nap = if tight { SHORT_TICK } else { TICK };
     }
 
     /// Samples every worker, and rescues what is locked up behind those that have stalled.
     fn survey(&mut self, crew: &Crew, now: Instant) -> Sum {
         let mut sum = Sum::default();
+        // Whether it is blocked is asked for only where a spare may be wanted for it, or serves: that costs some microseconds.
+        let ask = !crew.shared.polls_io() && (crew.roster.serving() > 0 || crew.shared.any_work());
         crew.shared.parking.idle.copy_parked(&mut self.parked);
         for (worker, seen) in self.seen.iter_mut().enumerate() {
             let remote = crew.shared.remote(worker);
@@ -126,24 +168,18 @@ impl Looks {
             let is_parked = self.parked[worker / 64] & (1 << (worker % 64)) != 0;
             if !remote.is_seated() || is_parked {
                 remote.stuck(Duration::ZERO);
-                *seen = Seen {
-                    polls,
-                    since: now,
-                    told: false,
-                };
+                *seen = Seen::anew(polls, now);
                 continue;
             }
             sum.awake += 1;
             if polls != seen.polls {
                 remote.stuck(Duration::ZERO);
                 sum.long += usize::from(polls.wrapping_sub(seen.polls) < LONG_POLLS);
-                *seen = Seen {
-                    polls,
-                    since: now,
-                    told: false,
-                };
+                *seen = Seen::anew(polls, now);
                 continue;
             }
+            let asleep = ask && remote.thread().is_some_and(kernel::is_asleep);
+            let was_asleep = std::mem::replace(&mut seen.asleep, asleep);
             sum.stuck += 1;
             let elapsed = now.saturating_duration_since(seen.since);
             remote.stuck(elapsed);
@@ -153,8 +189,9 @@ impl Looks {
                 .is_some_and(|threshold| elapsed >= threshold)
             {
                 sum.stalled += 1;
+                sum.blocked += usize::from(was_asleep && asleep);
                 crew.shared.rescue(worker);
-                if !seen.told {
+                if !seen.told && crew.shared.polls_io() {
                     seen.told = true;
                     tell(crew, worker, elapsed);
                 }
@@ -168,10 +205,10 @@ impl Looks {
         if crew.config.stall_threshold.is_none() {
             return;
         }
-        let hindered = if sum.stuck == sum.awake {
+        let hindered = if crew.shared.polls_io() && sum.stuck == sum.awake {
             sum.stuck
         } else {
-            sum.stalled
+            sum.hindered(crew)
         };
         if hindered > 0 && sum.awake - hindered < crew.config.workers {
             self.need(crew, crew.roster.serving() + 1);
@@ -181,7 +218,10 @@ impl Looks {
 
     /// Keeps as many spares as were needed in the last moments.
     fn settle(&mut self, crew: &Crew, sum: &Sum, now: Instant) {
-        let needs = sum.stalled.max(crew.in_place()).min(crew.roster.serving());
+        let needs = sum
+            .hindered(crew)
+            .max(crew.in_place())
+            .min(crew.roster.serving());
         let lingered = now.saturating_duration_since(self.needed_at) >= LINGER;
         if needs >= self.needed || lingered {
             self.needed = needs;

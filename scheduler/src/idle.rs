@@ -30,13 +30,14 @@
 //!
 //! Each of the last two steps pairs with the first as store-then-look on both sides: of a pusher and
 //! a worker that leaves the count, one sees the other. The callers' fences order that, and the lock
-//! orders a claim before what the claimed worker does; the word itself is `Relaxed` throughout.
+//! orders a claim before what the claimed worker does; the word itself is `Relaxed`, but for a searcher
+//! that is not the last to stop: it does not fence, so its step is a `Release`.
 
 use std::fmt;
 
 use crate::primitive::sync::Mutex;
 use crate::primitive::sync::atomic::AtomicU64;
-use crate::primitive::sync::atomic::Ordering::Relaxed;
+use crate::primitive::sync::atomic::Ordering::{Relaxed, Release};
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -128,7 +129,9 @@ impl Idle {
     /// Gives the right to search up. `true`: it was the last one, so the caller fences and looks.
     #[must_use = "the last searcher passes the wake-up on"]
     pub(crate) fn stop_searching(&self) -> bool {
-        let before = self.word.fetch_sub(SEARCHING, Relaxed);
+        // ORDERING: Release. What it has moved into its own queue is seen by the searchers that are left, when they
+        // give up and fence in their turn.
+        let before = self.word.fetch_sub(SEARCHING, Release);
         debug_assert!(searching(before) > 0);
         searching(before) == 1
     }

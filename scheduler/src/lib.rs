@@ -44,6 +44,8 @@ mod hooks;
 #[cfg(not(loom))]
 mod hot;
 mod idle;
+#[cfg(not(loom))]
+mod kernel;
 mod lanes;
 #[cfg(not(loom))]
 mod local;

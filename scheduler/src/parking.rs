@@ -13,6 +13,9 @@
 //!   limit (*deep*) only while every worker is parked: whoever claims a worker rouses it, so that
 //!   an active worker is always watched.
 //!
+//! A pool without a driver has no gate, and no leaders. Another pool's guard looks after it (a *ward* of that one),
+//! which naps in ticks while a worker of either is active, or one of its own, which else sleeps on its token.
+//!
 //! # Invariants
 //!
 //! * **P1** `LEADING` is published only while owning the gate and cleared before the release, so a
@@ -21,7 +24,7 @@
 //!   that wakes goes back to sleep unless it has local work, was claimed, or the pool is closed.
 //! * **P3** The gate is never held across a dispatch: wakers are foreign code.
 //! * **P4** When every worker is parked, the gate has an owner that is blocked in the driver.
-//! * **P5** While a worker is not parked, the reactor thread wakes at every tick.
+//! * **P5** While a worker is not parked, the guard wakes at every tick.
 //!
 //! # Handshakes
 //!
@@ -76,11 +79,26 @@ pub(crate) trait Queues {
     fn worth_sharing(&self) -> bool;
 }
 
+/// Who looks after the workers of a pool.
+pub(crate) enum Guard {
+    /// Nobody.
+    Nobody,
+    /// A thread of the pool's own.
+    Own,
+    /// The guard of another pool, which this call wakes.
+    Other(Box<dyn Fn() + Send + Sync>),
+}
+
 /// The sleeping side of one pool.
 pub(crate) struct Parking {
     pub(crate) idle: Idle,
     parkers: Box<[CachePadded<Parker>]>,
     poller: Option<Poller>,
+    /// Where the pool's own guard naps.
+    token: Token,
+    guard: Guard,
+    /// The guard sleeps without a limit.
+    deep: AtomicBool,
     closed: AtomicBool,
     /// Workers that run or sleep: those that the pool began with, and spares while they serve.
     active: AtomicUsize,
@@ -91,11 +109,7 @@ struct Poller {
     gate: CachePadded<Gate>,
     /// The guard wants the gate back.
     recall: AtomicBool,
-    /// The guard sleeps without a limit.
-    deep: AtomicBool,
     driver: Box<dyn Driver>,
-    /// Where the guard naps.
-    guard: Token,
     /// The guard's event buffer.
     buffer: usize,
 }
@@ -124,17 +138,16 @@ impl Default for Watch {
 
 impl Parking {
     /// For `workers` busy workers in `slots` places. With a driver, the gate is the guard's at
-    /// first if `guarded`, and else free for the one worker there is.
+    /// first if there is one, and else free for the one worker there is.
     pub(crate) fn new(
         workers: usize,
         slots: usize,
         driver: Option<Box<dyn Driver>>,
-        guarded: bool,
+        guard: Guard,
     ) -> Self {
-        let first = if guarded {
-            Owner::Reactor
-        } else {
-            Owner::Nobody
+        let first = match guard {
+            Guard::Own => Owner::Reactor,
+            _ => Owner::Nobody,
         };
         Parking {
             idle: Idle::new(workers, slots),
@@ -144,11 +157,12 @@ impl Parking {
             poller: driver.map(|driver| Poller {
                 gate: CachePadded::new(Gate::new(first)),
                 recall: AtomicBool::new(false),
-                deep: AtomicBool::new(false),
                 driver,
-                guard: Token::default(),
                 buffer: slots,
             }),
+            token: Token::default(),
+            guard,
+            deep: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             active: AtomicUsize::new(workers),
         }
@@ -176,6 +190,15 @@ impl Parking {
         fence(SeqCst);
         if self.idle.claim_worker(worker) {
             self.rouse(worker);
+        }
+    }
+
+    /// The caller has moved tasks into its own queue, and does not count as searching. While they were on their
+    /// way, a searcher that their pusher relied on may have found them in neither place, and have gone to
+    /// sleep; so somebody is woken for them.
+    pub(crate) fn moved(&self, queues: &impl Queues) {
+        if queues.worth_sharing() {
+            self.notify();
         }
     }
 
@@ -243,7 +266,7 @@ impl Parking {
         let recalled = poller.recall.swap(false, Relaxed);
         if recalled && events == 0 && !notified {
             poller.gate.pass_to(Owner::Reactor);
-            poller.guard.wake();
+            self.token.wake();
             parker.wait();
             return 0;
         }
@@ -268,11 +291,20 @@ impl Parking {
     /// Wakes a worker that was just claimed, and then the guard if nobody watches.
     fn rouse(&self, worker: usize) {
         self.unpark(worker);
-        let Some(poller) = &self.poller else { return };
         fence(SeqCst);
         // The swap, so that of many claimers one pays for the kick.
-        if poller.deep.load(Relaxed) && poller.deep.swap(false, Relaxed) {
-            poller.driver.kick();
+        if self.deep.load(Relaxed) && self.deep.swap(false, Relaxed) {
+            self.wake_guard();
+        }
+    }
+
+    /// Ends the guard's sleep, unless that naps between two ticks.
+    pub(crate) fn wake_guard(&self) {
+        match (&self.guard, &self.poller) {
+            (Guard::Nobody, _) => {}
+            (Guard::Own, Some(poller)) => poller.driver.kick(),
+            (Guard::Own, None) => self.token.wake(),
+            (Guard::Other(wake), _) => wake(),
         }
     }
 
@@ -294,8 +326,8 @@ impl Parking {
         }
         if let Some(poller) = &self.poller {
             poller.driver.kick();
-            poller.guard.wake();
         }
+        self.token.wake();
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -304,33 +336,47 @@ impl Parking {
         self.closed.load(Relaxed)
     }
 
-    /// Says that the calling thread is the guard.
-    pub(crate) fn bind_guard(&self) {
-        if let Some(poller) = &self.poller {
-            poller.guard.bind();
-        }
+    /// Whether somebody looks after the workers.
+    pub(crate) fn is_guarded(&self) -> bool {
+        !matches!(self.guard, Guard::Nobody)
     }
 
-    /// One step of the reactor thread: an event as the gate's owner, or a tick as the guard.
-    pub(crate) fn guard_turn(&self, watch: &mut Watch) {
-        let Some(poller) = &self.poller else { return };
+    /// Says that the calling thread is the guard.
+    pub(crate) fn bind_guard(&self) {
+        self.token.bind();
+    }
+
+    /// One step of the guard's thread: an event as the gate's owner, or a tick. `ward` is the other pool that it
+    /// looks after.
+    pub(crate) fn guard_turn(&self, watch: &mut Watch, ward: Option<&Parking>) {
+        let Some(poller) = &self.poller else {
+            return self.nap(watch);
+        };
         if poller.gate.look().owner() == Owner::Reactor {
-            self.own(poller, watch);
+            self.own(poller, watch, ward);
         } else {
-            poller.guard.wait_timeout(watch.nap);
+            self.token.wait_timeout(watch.nap);
             self.tick(poller, watch);
         }
     }
 
+    /// Sleeps for a tick, or until a worker is claimed: there is nothing to poll.
+    fn nap(&self, watch: &mut Watch) {
+        match self.own_wait(watch, None) {
+            Wait::Forever => self.token.wait(),
+            _ => self.token.wait_timeout(watch.nap),
+        }
+        self.deep.store(false, Relaxed);
+    }
+
     /// Blocks in the driver for all the sleeping workers, and lends the gate when events come.
-    fn own(&self, poller: &Poller, watch: &mut Watch) {
+    fn own(&self, poller: &Poller, watch: &mut Watch, ward: Option<&Parking>) {
         // Looked at while owning the gate: from here on nobody else consumes `close`'s kick.
         let mut events = 0;
         if !self.is_closed() {
-            events = poller
-                .driver
-                .poll(poller.buffer, self.own_wait(poller, watch));
-            poller.deep.store(false, Relaxed);
+            let wait = self.own_wait(watch, ward);
+            events = poller.driver.poll(poller.buffer, wait);
+            self.sleep_deep(ward, false);
             if events == 0 && !self.is_closed() {
                 return;
             }
@@ -347,10 +393,11 @@ impl Parking {
         }
     }
 
-    /// How long the owning reactor thread may sleep: in ticks while somebody is active, or was a
+    /// How long the guard may sleep, if nobody else polls: in ticks while somebody is active, or was a
     /// moment ago.
-    fn own_wait(&self, poller: &Poller, watch: &mut Watch) -> Wait {
-        if watch.busy || !self.all_parked() {
+    fn own_wait(&self, watch: &mut Watch, ward: Option<&Parking>) -> Wait {
+        let all_parked = || self.all_parked() && ward.is_none_or(Parking::all_parked);
+        if watch.busy || !all_parked() {
             watch.quiet = 0;
             return Wait::For(watch.nap);
         }
@@ -358,12 +405,20 @@ impl Parking {
         if watch.quiet < QUIET_TICKS {
             return Wait::For(watch.nap);
         }
-        poller.deep.store(true, Relaxed);
+        self.sleep_deep(ward, true);
         fence(SeqCst);
-        if !self.all_parked() {
+        if !all_parked() {
             return Wait::For(watch.nap);
         }
         Wait::Forever
+    }
+
+    /// Says that the guard sleeps without a limit, or does not.
+    fn sleep_deep(&self, ward: Option<&Parking>, deep: bool) {
+        self.deep.store(deep, Relaxed);
+        if let Some(ward) = ward {
+            ward.deep.store(deep, Relaxed);
+        }
     }
 
     fn all_parked(&self) -> bool {

@@ -1,7 +1,7 @@
 //! A pool: the queues that its workers share, and the threads.
 //!
-//! Two pools are built from this: the IO pool, whose workers also poll the driver, with a guard
-//! thread beside them, and the CPU pool, whose workers park on tokens alone. A third use has no
+//! Two pools are built from this: the IO pool, whose workers also poll the driver, with a guard thread beside
+//! them, and the CPU pool, whose workers park on tokens alone, and which the same guard looks after. A third use has no
 //! thread at all: the current-thread flavour runs the one worker on the thread that blocks
 //! (`current.rs`).
 //!
@@ -17,7 +17,7 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossbeam_deque::{Injector, Steal, Worker as Deque};
 use crossbeam_utils::CachePadded;
@@ -26,11 +26,10 @@ use crate::activity::Activity;
 use crate::context;
 use crate::crew::{Crew, Seat};
 use crate::driver::Driver;
-use crate::guard::Stall;
 use crate::histogram::Histogram;
 use crate::hooks::{self, Hook, Hooks};
-use crate::observer::{Measures, Timing};
-use crate::parking::Parking;
+use crate::observer::Timing;
+use crate::parking::{Guard, Parking};
 use crate::primitive::barrier;
 use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -43,96 +42,14 @@ use crate::task::{self, JoinHandle, Keeper, Place, Runnable, Schedule};
 use crate::view::Views;
 use crate::worker::Local;
 
+pub use config::{Config, OnStall};
 pub(crate) use remote::Remote;
 
+mod config;
 pub(crate) mod listing;
 mod remote;
 #[cfg(test)]
 mod tests;
-
-/// How a pool is built.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Threads are called `NAME-KIND-INDEX`.
-    pub name: String,
-    /// `io`, `cpu`: the middle part of the threads' names.
-    pub kind: &'static str,
-    /// How many workers.
-    pub workers: usize,
-    /// Bytes of stack of each thread; `None` leaves it to `std`.
-    pub stack_size: Option<usize>,
-    /// What to call on the threads.
-    pub hooks: Hooks,
-    /// A busy worker looks at the injector first once in this many polls; `None`: as often as the
-    /// length of its polls asks for.
-    pub global_queue_interval: Option<u32>,
-    /// A busy worker polls IO once in this many polls.
-    pub event_interval: u32,
-    /// How often the kernel has taken the calling thread off its CPU. With it, workers wake one
-    /// another for less where the CPUs are idle than where they are contended.
-    pub preemptions: Option<fn() -> u64>,
-    /// Fixes the workers' random choices.
-    pub seed: u64,
-    /// The lone worker of a pool without threads runs its tasks in an order drawn from the seed.
-    pub shuffle: bool,
-    /// A poll that lasts longer than this makes the guard act; `None` switches that off.
-    pub stall_threshold: Option<Duration>,
-    /// Told of each stall, on the reactor thread.
-    pub on_stall: Option<OnStall>,
-    /// How long the thread of a spare that is not needed stays.
-    pub keep_alive: Duration,
-    /// What is measured of each poll.
-    pub measures: Measures,
-}
-
-/// Told of each stall; see [`Config::on_stall`].
-#[derive(Clone)]
-pub struct OnStall(Arc<dyn Fn(&Stall) + Send + Sync>);
-
-impl OnStall {
-    /// Wraps a function.
-    pub fn new(f: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
-        OnStall(Arc::new(f))
-    }
-
-    /// Calls it.
-    pub fn call(&self, stall: &Stall) {
-        (self.0)(stall);
-    }
-}
-
-impl fmt::Debug for OnStall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OnStall").finish_non_exhaustive()
-    }
-}
-
-impl Config {
-    /// The defaults for `workers` threads of `kind`.
-    pub fn new(name: &str, kind: &'static str, workers: usize) -> Self {
-        Config {
-            name: name.to_owned(),
-            kind,
-            workers,
-            stack_size: None,
-            hooks: Hooks::default(),
-            global_queue_interval: None,
-            event_interval: 61,
-            preemptions: None,
-            seed: 0,
-            shuffle: false,
-            stall_threshold: Some(Duration::from_millis(10)),
-            on_stall: None,
-            keep_alive: Duration::from_secs(10),
-            measures: Measures::default(),
-        }
-    }
-
-    /// How many workers there may be at a time, spares among them.
-    pub fn places(&self) -> usize {
-        self.workers + 4 * self.workers + 4
-    }
-}
 
 /// What the workers of one pool share.
 pub(crate) struct Shared {
@@ -150,8 +67,9 @@ pub(crate) struct Shared {
     /// The last worker has left; see the module's shutdown.
     drained: AtomicBool,
     polls_io: bool,
-    /// A guard looks after the workers.
-    pub(crate) guarded: bool,
+    /// Its workers weigh whether a queue is worth a wake-up: their polls are short, and the guard looks after
+    /// what they got wrong.
+    pub(crate) weighs: bool,
     pub(crate) global_interval: Option<u32>,
     pub(crate) event_interval: u32,
     pub(crate) preemptions: Option<fn() -> u64>,
@@ -335,7 +253,7 @@ impl Pool {
     pub(crate) fn assemble(
         config: Config,
         driver: Option<Box<dyn Driver>>,
-        guarded: bool,
+        guard: Guard,
     ) -> (Pool, Vec<Seat>) {
         let (workers, places) = (config.workers, config.places());
         let mut seats: Vec<Seat> = (0..places)
@@ -349,18 +267,20 @@ impl Pool {
             .map(|seat| Arc::new(CachePadded::new(Remote::new(&seat.queues))));
         // Before any worker has a slot.
         barrier::prepare();
+        let polls_io = driver.is_some();
+        let weighs = polls_io && matches!(guard, Guard::Own);
         let shared = Arc::new(Shared {
-            polls_io: driver.is_some(),
-            guarded,
+            polls_io,
+            weighs,
             remotes: remotes.collect(),
             used: AtomicUsize::new(workers),
-            parking: Parking::new(workers, places, driver, guarded),
+            parking: Parking::new(workers, places, driver, guard),
             injector: CachePadded::new(Injector::new()),
             urgent: CachePadded::new(AtomicBool::new(false)),
             drained: AtomicBool::new(false),
             global_interval: config.global_queue_interval,
             event_interval: config.event_interval,
-            preemptions: config.preemptions.filter(|_| guarded),
+            preemptions: config.preemptions.filter(|_| weighs),
             timing: Timing::new(config.measures, places),
             on_unhandled_panic: config.hooks.on_unhandled_panic.clone(),
         });
@@ -371,20 +291,54 @@ impl Pool {
         (Pool { shared, crew }, seats)
     }
 
-    /// Builds a pool and starts its threads. With a driver, a guard thread `NAME-reactor` too.
+    /// Builds a pool and starts its threads: workers, and a guard, which with a driver is called `NAME-reactor`, and
+    /// else, where a stall threshold asks for it, `NAME-KIND-guard`.
     ///
     /// # Errors
     ///
     /// The operating system's, when it refuses a thread; those already started end again.
     pub fn start(config: Config, driver: Option<Box<dyn Driver>>) -> io::Result<Pool> {
-        let guarded = driver.is_some();
+        let is_guarded = driver.is_some() || config.stall_threshold.is_some();
+        let guard = if is_guarded {
+            Guard::Own
+        } else {
+            Guard::Nobody
+        };
+        let pool = Pool::start_workers(config, driver, guard)?;
+        if is_guarded {
+            pool.crew.start_guard()?;
+        }
+        Ok(pool)
+    }
+
+    /// As [`start`](Pool::start), without a driver: the guard of this pool, which looks after no other one yet,
+    /// looks after the new one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`start`](Pool::start).
+    pub fn start_beside(&self, config: Config) -> io::Result<Pool> {
+        // Late wakers may keep what the new pool shares, but not what this one polls.
+        let shared = Arc::downgrade(&self.shared);
+        let wake = move || {
+            if let Some(shared) = shared.upgrade() {
+                shared.parking.wake_guard();
+            }
+        };
+        let pool = Pool::start_workers(config, None, Guard::Other(Box::new(wake)))?;
+        self.crew.look_after(&pool.crew);
+        Ok(pool)
+    }
+
+    fn start_workers(
+        config: Config,
+        driver: Option<Box<dyn Driver>>,
+        guard: Guard,
+    ) -> io::Result<Pool> {
         // From here on the drop closes what has started.
-        let (pool, seats) = Pool::assemble(config, driver, guarded);
+        let (pool, seats) = Pool::assemble(config, driver, guard);
         for Seat { index, queues } in seats {
             pool.crew.start_worker(index, queues)?;
-        }
-        if guarded {
-            pool.crew.start_guard()?;
         }
         Ok(pool)
     }

@@ -67,7 +67,7 @@ pub(crate) use {
     cell::{Header, TaskRef},
     contain::{contain, contain_all, discard},
     join::Failure,
-    listing::{Found, thread_number},
+    listing::Found,
     memory::{close_shelf, open_shelf, trim_shelf},
     owner::{Keeper, Schedule, Shard},
     runnable::{Runnable, spawn},

@@ -23,8 +23,8 @@
 //! [`Parking::notify`](crate::parking::Parking::notify), if what waits there is worth it, which
 //! [`Sharing`] decides. Each round of yielded tasks, and each look around, asks the same question
 //! again. That is a guess about the future; where it is wrong, because a long poll came between,
-//! the guard sees at its next tick that tasks wait beside a sleeper, and wakes it. A pool without a
-//! guard wakes always.
+//! the guard sees at its next tick that tasks wait beside a sleeper, and wakes it. The CPU pool, whose polls
+//! are long, wakes always.
 
 use std::cell::Cell;
 use std::fmt;
@@ -390,8 +390,19 @@ impl Local {
             return Some(task);
         }
         self.next_local()
-            .or_else(|| self.shared.steal_injected(self.queue()))
+            .or_else(|| self.next_injected())
             .or_else(|| self.next_yielded())
+    }
+
+    /// A batch from the injector.
+    #[inline]
+    fn next_injected(&self) -> Option<Runnable> {
+        let task = self.shared.steal_injected(self.queue())?;
+        // The end of a search sees to that itself.
+        if !self.searching.get() {
+            self.shared.parking.moved(self);
+        }
+        Some(task)
     }
 
     #[inline]
@@ -446,12 +457,11 @@ impl Local {
         }
     }
 
-    /// Whether what waits in the queue is worth waking another worker. A pool without a guard wakes
-    /// always.
+    /// Whether what waits in the queue is worth waking another worker.
     #[inline]
     fn queue_is_worth(&self, rule: impl FnOnce(u64) -> bool) -> bool {
         let tasks = self.queue().len() as u64;
-        tasks > 0 && (!self.shared.guarded || rule(tasks * self.pace.mean_ns()))
+        tasks > 0 && (!self.shared.weighs || rule(tasks * self.pace.mean_ns()))
     }
 
     /// Polls for IO without blocking. Returns whether a task became runnable.

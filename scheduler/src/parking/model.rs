@@ -14,7 +14,7 @@ use loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
 
-use super::{Parking, QUIET_TICKS, Queues, Watch};
+use super::{Guard, Parking, QUIET_TICKS, Queues, Watch};
 use crate::driver::{Driver, Wait};
 use crate::gate::Owner;
 use crate::primitive::check;
@@ -118,7 +118,7 @@ impl Queues for View<'_> {
     }
 
     fn worth_sharing(&self) -> bool {
-        self.0.locals[self.1].load(Relaxed) > 1
+        self.local_work()
     }
 }
 
@@ -131,11 +131,16 @@ enum Polling {
     Alone,
     /// Workers and the guard.
     Guarded,
+    /// Nothing, but a guard looks after the workers.
+    Watched,
 }
 
 /// A world for `total` tasks.
 fn world(workers: usize, total: usize, polling: Polling) -> (Plain<World>, Plain<Fake>) {
-    let guarded = polling == Polling::Guarded;
+    let guard = match polling {
+        Polling::Guarded | Polling::Watched => Guard::Own,
+        Polling::No | Polling::Alone => Guard::Nobody,
+    };
     #[expect(
         clippy::arc_with_non_send_sync,
         reason = "loom's threads take it; its cell is watched"
@@ -152,11 +157,19 @@ fn world(workers: usize, total: usize, polling: Polling) -> (Plain<World>, Plain
         world: OnceLock::new(),
         owned: UnsafeCell::new(()),
     });
-    let driver =
-        (polling != Polling::No).then(|| Box::new(Shared(Plain::clone(&fake))) as Box<dyn Driver>);
-    let world = Plain::new(World {
-        // Two slots, so that the guard's buffer is always the third.
-        parking: Parking::new(workers, 2, driver, guarded),
+    let driver = matches!(polling, Polling::Guarded | Polling::Alone)
+        .then(|| Box::new(Shared(Plain::clone(&fake))) as Box<dyn Driver>);
+    let guarded = matches!(guard, Guard::Own);
+    // Two slots, so that the guard's buffer is always the third.
+    let parking = Parking::new(workers, 2, driver, guard);
+    let world = world_of(parking, total, guarded);
+    assert!(fake.world.set(Plain::downgrade(&world)).is_ok());
+    (world, fake)
+}
+
+fn world_of(parking: Parking, total: usize, guarded: bool) -> Plain<World> {
+    Plain::new(World {
+        parking,
         injector: AtomicUsize::new(0),
         locals: [AtomicUsize::new(0), AtomicUsize::new(0)],
         done: AtomicUsize::new(0),
@@ -164,9 +177,7 @@ fn world(workers: usize, total: usize, polling: Polling) -> (Plain<World>, Plain
         guarded,
         freed: Mutex::new(false),
         free: Condvar::new(),
-    });
-    assert!(fake.world.set(Plain::downgrade(&world)).is_ok());
-    (world, fake)
+    })
 }
 
 fn pop(queue: &AtomicUsize) -> bool {
@@ -211,17 +222,29 @@ impl World {
         self.free.notify_all();
     }
 
+    /// One injected task to run, and the others into the worker's own queue: for a moment they are in neither.
+    fn take_batch(&self, me: usize, searching: bool) -> bool {
+        let tasks = self.injector.swap(0, AcqRel);
+        if tasks > 1 {
+            self.locals[me].fetch_add(tasks - 1, AcqRel);
+            if !searching {
+                self.parking.moved(&View(self, me));
+            }
+        }
+        tasks > 0
+    }
+
     /// The worker's loop, as in `worker.rs`, for as long as `run` comes back from tasks.
     fn work(&self, me: usize, run: impl Fn(&World) -> bool) {
         let queues = View(self, me);
         let mut searching = false;
         while !self.parking.is_closed() {
-            let mut found = pop(&self.locals[me]) || pop(&self.injector);
+            let mut found = pop(&self.locals[me]) || self.take_batch(me, searching);
             if !found && !searching {
                 searching = self.parking.idle.try_search();
             }
             if !found && searching {
-                found = pop(&self.locals[1 - me]) || pop(&self.injector);
+                found = pop(&self.locals[1 - me]) || self.take_batch(me, searching);
             }
             if found {
                 if std::mem::take(&mut searching) {
@@ -236,10 +259,10 @@ impl World {
         }
     }
 
-    fn guard(&self, look: impl Fn(&World)) {
+    fn guard(&self, ward: Option<&Parking>, look: impl Fn(&World)) {
         let mut watch = Watch::default();
         while !self.parking.is_closed() {
-            self.parking.guard_turn(&mut watch);
+            self.parking.guard_turn(&mut watch, ward);
             look(self);
         }
     }
@@ -260,7 +283,7 @@ fn start(
         .map(|me| spawn(world, move |world| world.work(me, run)))
         .collect();
     if world.guarded {
-        threads.push(spawn(world, |world| world.guard(|_| ())));
+        threads.push(spawn(world, |world| world.guard(None, |_| ())));
     }
     threads
 }
@@ -294,7 +317,7 @@ fn one_submission_against_two_that_park() {
     });
 }
 
-/// A worker that finds two tasks is kept busy by the first: the other one is passed on.
+/// A worker that finds two tasks, and may take both at once, is kept busy by the first: the other one is passed on.
 #[test]
 fn the_last_searcher_passes_the_wake_on() {
     check(3, || {
@@ -345,7 +368,7 @@ fn a_recalled_leader_runs_what_it_was_woken_for() {
         let worker = spawn(&world, |world| world.work(0, World::finish_one));
         let (mut watch, mut submitted) = (Watch::default(), false);
         while !world.parking.is_closed() {
-            world.parking.guard_turn(&mut watch);
+            world.parking.guard_turn(&mut watch, None);
             // The guard has just asked for the gate, or has it already and might sleep next.
             let has_it = || poller.gate.look().owner() == Owner::Reactor;
             if !submitted && (watch.quiet >= QUIET_TICKS || has_it()) {
@@ -423,21 +446,24 @@ fn an_event_is_run_while_a_worker_is_stuck() {
 }
 
 /// A task that was submitted while everything slept waits for the guard to look around: it does,
-/// though no event ever comes (P5).
-#[test]
-fn an_active_worker_is_watched() {
-    check(3, || {
-        let (world, _fake) = world(1, 1, Polling::Guarded);
-        let run = |world: &World| {
-            // ORDERING of the model's own: the task has begun, so a look from here on frees it.
-            world.done.store(1, Relaxed);
-            world.get_stuck();
-            world.parking.close();
-            true
-        };
-        let worker = spawn(&world, move |world| world.work(0, run));
-        let guard = spawn(&world, |world| {
-            world.guard(|world| {
+/// though no event ever comes (P5). `make` gives the task's world, and that of the guard.
+fn an_active_worker_is_watched(make: fn() -> [Plain<World>; 2]) {
+    check(3, move || {
+        let [world, guards] = make();
+        let over = Plain::clone(&guards);
+        let worker = spawn(&world, move |world| {
+            world.work(0, |world| {
+                // ORDERING of the model's own: the task has begun, so a look from here on frees it.
+                world.done.store(1, Relaxed);
+                world.get_stuck();
+                world.parking.close();
+                over.parking.close();
+                true
+            });
+        });
+        let guard = spawn(&world, move |world| {
+            let ward = (!std::ptr::eq(world, &raw const *guards)).then_some(&world.parking);
+            guards.guard(ward, |_| {
                 if world.done.load(Acquire) == 1 {
                     world.release();
                 }
@@ -446,6 +472,33 @@ fn an_active_worker_is_watched() {
         world.submit();
         worker.join().unwrap();
         guard.join().unwrap();
+    });
+}
+
+#[test]
+fn an_active_worker_that_polls_is_watched() {
+    an_active_worker_is_watched(|| {
+        let (world, _fake) = world(1, 1, Polling::Guarded);
+        [Plain::clone(&world), world]
+    });
+}
+
+#[test]
+fn an_active_worker_without_a_driver_is_watched() {
+    an_active_worker_is_watched(|| {
+        let (world, _fake) = world(1, 1, Polling::Watched);
+        [Plain::clone(&world), world]
+    });
+}
+
+/// The guard of a pool whose workers all sleep looks after this one.
+#[test]
+fn an_active_worker_of_a_ward_is_watched() {
+    an_active_worker_is_watched(|| {
+        let (guards, _fake) = world(0, 0, Polling::Guarded);
+        let woken = Plain::clone(&guards);
+        let wake = Guard::Other(Box::new(move || woken.parking.wake_guard()));
+        [world_of(Parking::new(1, 2, None, wake), 1, false), guards]
     });
 }
 
@@ -461,7 +514,7 @@ fn a_stuck_worker_is_watched_while_a_spare_sleeps() {
             world.get_stuck();
             world.parking.close();
         });
-        world.guard(|world| {
+        world.guard(None, |world| {
             if world.done.load(Acquire) == 1 {
                 world.release();
             }

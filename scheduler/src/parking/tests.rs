@@ -38,7 +38,7 @@ impl Queues for Woken {
 
 /// Two workers at a free gate, the second one asleep; the first one parks and finds `events` events.
 fn lead(events: usize, worth_sharing: bool) -> (Parking, bool) {
-    let parking = Parking::new(2, 2, Some(Box::new(Full(events))), false);
+    let parking = Parking::new(2, 2, Some(Box::new(Full(events))), Guard::Nobody);
     parking.idle.announce(1, false);
     let searching = parking.park(0, false, &Woken { worth_sharing });
     (parking, searching)

@@ -12,12 +12,13 @@ use std::time::Duration;
 use crossbeam_deque::{Stealer, Worker as Deque};
 
 use crate::hot::Hot;
+use crate::kernel::thread_number;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 use crate::primitive::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 use crate::primitive::sync::{Arc, Mutex};
 use crate::slot::Slot;
 use crate::stats::Stats;
-use crate::task::{Id, Runnable, thread_number};
+use crate::task::{Id, Runnable};
 
 /// What a worker shows to the others.
 pub(crate) struct Remote {

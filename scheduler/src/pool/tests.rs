@@ -8,6 +8,8 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use super::{Config, Pool};
+use crate::scope::Free;
+use crate::task;
 use crate::{block_on, yield_now};
 
 fn pool(workers: usize) -> Pool {
@@ -17,6 +19,15 @@ fn pool(workers: usize) -> Pool {
 /// A generous limit: reached only when something hangs.
 fn watchdog() -> Instant {
     Instant::now() + Duration::from_mins(1)
+}
+
+/// Looks again until it is so, or panics.
+fn until(is_so: impl Fn() -> bool) {
+    let limit = watchdog();
+    while !is_so() {
+        assert!(Instant::now() < limit, "that does not come to be");
+        std::thread::yield_now();
+    }
 }
 
 fn close(pool: &Pool) {
@@ -288,4 +299,43 @@ fn of_more_tasks_than_a_header_has_numbers_for_each_is_found_and_leaves() {
         }
         assert_eq!(pool.live_tasks(), 0);
     }
+}
+
+/// A worker that does not search takes a batch, of which nobody else has heard, as when a searcher looked
+/// too early: it wakes another worker for all but the first task.
+#[test]
+fn who_takes_a_batch_shares_it() {
+    let config = Config {
+        stall_threshold: None,
+        // Not one at a time.
+        global_queue_interval: Some(127),
+        ..Config::new("test", "cpu", 2)
+    };
+    let pool = Arc::new(Pool::start(config, None).unwrap());
+    let met = Arc::new(AtomicUsize::new(0));
+    let outer = {
+        let (pool, met) = (Arc::downgrade(&pool), Arc::clone(&met));
+        async move {
+            let pool = pool.upgrade().unwrap();
+            until(|| pool.shared.parking.idle.parked() == 1);
+            let home = &**pool.crew.home;
+            let queued = |()| {
+                let met = Arc::clone(&met);
+                let meets = async move {
+                    met.fetch_add(1, Relaxed);
+                    until(|| met.load(Relaxed) >= 2);
+                };
+                home.count_spawn_outside();
+                let (handle, task) = task::spawn(Free, meets, home, Location::caller());
+                pool.shared.injector.push(task);
+                handle
+            };
+            // A batch is half of what there is.
+            [(); 4].map(queued)
+        }
+    };
+    for handle in block_on(pool.spawn(outer, Location::caller())).unwrap() {
+        block_on(handle).unwrap();
+    }
+    close(&pool);
 }

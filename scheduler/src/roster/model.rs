@@ -14,7 +14,7 @@ use loom::sync::atomic::Ordering::{AcqRel, Relaxed};
 use loom::thread;
 
 use super::Roster;
-use crate::parking::{Parking, Queues};
+use crate::parking::{Guard, Parking, Queues};
 use crate::primitive::check;
 use crate::slot::{Item, Slot};
 
@@ -63,7 +63,7 @@ impl Queues for World {
 impl World {
     fn new() -> Arc<Self> {
         Arc::new(World {
-            parking: Parking::new(1, 2, None, false),
+            parking: Parking::new(1, 2, None, Guard::Nobody),
             roster: Roster::new(),
             slot: Slot::new(),
             injector: AtomicUsize::new(0),

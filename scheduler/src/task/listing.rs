@@ -118,9 +118,3 @@ impl fmt::Debug for Header {
             .finish_non_exhaustive()
     }
 }
-
-/// The kernel's number of this thread.
-pub(crate) fn thread_number() -> Option<u32> {
-    let link = std::fs::read_link("/proc/thread-self").ok()?;
-    link.file_name()?.to_str()?.parse().ok()
-}
