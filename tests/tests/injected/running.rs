@@ -85,6 +85,7 @@ fn whatever_cannot_be_registered_or_made_is_an_error_and_leaves_nothing() {
                     }
                 });
                 runtime.block_on(until_yielding(|| children().is_empty()));
+                // Of those that worked one may still be on its way out: then there are fewer later.
                 let before = fds();
                 for error in SHORTAGES {
                     let refusal = call.refuse(error);
@@ -100,13 +101,13 @@ fn whatever_cannot_be_registered_or_made_is_an_error_and_leaves_nothing() {
                     assert!(refusal.count() > 0, "{} is used", call.name);
                     drop(refusal);
                     assert_eq!(children(), "", "no process is left, of {}", id());
-                    assert_eq!(fds(), before, "no descriptor is left");
+                    assert!(fds() <= before, "no descriptor is left");
                     runtime.block_on(async {
                         for made in steps_with(call) {
                             made.await.unwrap();
                         }
                     });
-                    runtime.block_on(until_yielding(|| children().is_empty() && fds() == before));
+                    runtime.block_on(until_yielding(|| children().is_empty() && fds() <= before));
                 }
             }
         }
