@@ -122,7 +122,8 @@ impl Drop for Lent {
     }
 }
 
-/// Whether this thread runs tasks of a runtime that is being shut down: they will be dropped.
+/// Whether this code is part of a task of a runtime that is being shut down: that will be dropped. The future of a
+/// `block_on` is no task, also on a thread that runs tasks.
 pub(crate) fn ends_here() -> bool {
     try_with(|handle| handle.inner.ends_here()).is_ok_and(|ends| ends)
 }

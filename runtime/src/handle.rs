@@ -150,10 +150,10 @@ impl Inner {
         })
     }
 
-    /// Whether it is being shut down and this thread runs tasks of it.
+    /// Whether it is being shut down and this code is part of a task of it.
     pub(crate) fn ends_here(&self) -> bool {
         let (io, cpu) = (self.io.pool(), self.cpu.started());
-        io.is_closed() && (io.is_current() || cpu.is_some_and(Pool::is_current))
+        io.is_closed() && (io.polls_here() || cpu.is_some_and(Pool::polls_here))
     }
 
     /// Panics in a forked child, where the runtime's threads are not.

@@ -62,6 +62,13 @@ pub(crate) fn is_worker_of(pool: *const ()) -> bool {
     with_worker(|worker| worker.is_some_and(|worker| worker.pool_id() == pool))
 }
 
+/// Whether that worker polls a task just now.
+pub(crate) fn polls_task_of(pool: *const ()) -> bool {
+    with_worker(|worker| {
+        worker.is_some_and(|worker| worker.pool_id() == pool && worker.is_polling())
+    })
+}
+
 /// The index of the worker that this thread is, among the workers of a pool with a driver.
 pub fn worker_index() -> Option<usize> {
     with_worker(|worker| worker.and_then(Local::io_index))

@@ -148,8 +148,8 @@ impl Crew {
     /// Has the guard look after another pool, too. Only the first one counts.
     pub(crate) fn look_after(&self, ward: &Arc<Crew>) {
         let _already = self.ward.set(Arc::clone(ward));
-        // It may sleep without having told the ward so.
-        self.shared.parking.wake_guard();
+        // If it sleeps, the ward does not know.
+        self.shared.parking.rouse_guard();
     }
 
     /// The other pool's.

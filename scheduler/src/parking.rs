@@ -291,6 +291,11 @@ impl Parking {
     /// Wakes a worker that was just claimed, and then the guard if nobody watches.
     fn rouse(&self, worker: usize) {
         self.unpark(worker);
+        self.rouse_guard();
+    }
+
+    /// Sees to it that the guard looks around, now or at its next tick. The caller has just done what it shall see.
+    pub(crate) fn rouse_guard(&self) {
         fence(SeqCst);
         // The swap, so that of many claimers one pays for the kick.
         if self.deep.load(Relaxed) && self.deep.swap(false, Relaxed) {

@@ -419,6 +419,11 @@ impl Pool {
         context::is_worker_of(Arc::as_ptr(&self.shared).cast())
     }
 
+    /// Whether the current thread is a worker of this pool, and in the poll of a task of it.
+    pub fn polls_here(&self) -> bool {
+        context::polls_task_of(Arc::as_ptr(&self.shared).cast())
+    }
+
     /// Whether [`close`](Pool::close) was called.
     pub fn is_closed(&self) -> bool {
         self.shared.parking.is_closed()

@@ -164,6 +164,11 @@ impl Local {
         self.index
     }
 
+    /// Whether it is in the poll of a task.
+    pub(crate) fn is_polling(&self) -> bool {
+        self.remote().is_polling()
+    }
+
     /// The index among the workers of a pool that polls IO.
     pub(crate) fn io_index(&self) -> Option<usize> {
         self.shared.polls_io().then_some(self.index)

@@ -229,8 +229,8 @@ fn the_kernel_is_made_to_look_while_a_job_runs() {
             rt::yield_now().await;
         }
     });
+    // On a slow machine they may have begun while the CPU pool's workers were starting.
     let ticks = || threads_named("full-tick-") > 0;
-    assert!(!ticks());
     runtime.block_on(rt::rayon::run(move || until(ticks)));
     busy.abort();
 }

@@ -304,7 +304,9 @@ fn a_poll_that_goes_on_and_its_stall_are_there() {
         assert_eq!(poll["args"]["goes on"], true);
         let stall = trace.named("stall")[0];
         assert_eq!(stall["args"]["task"], poll["args"]["task"]);
-        assert_eq!(stall["args"]["worker"], "io-0");
+        // Not the first one, if that was so slow that another came.
+        let worker = stall["args"]["worker"].as_str().unwrap();
+        assert!(worker.starts_with("io-"), "{worker}");
         drop(release);
         runtime.block_on(stuck).unwrap();
         let trace = file.of(&runtime);

@@ -1,7 +1,8 @@
 //! `run_on`: where work runs, and that its value, its panic and its cancellation come across.
 
-use std::future::pending;
+use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::mpsc;
 use std::task::Poll;
 use std::thread;
@@ -196,6 +197,42 @@ fn the_end_of_the_runtime_ends_moved_work_and_who_waits_for_it() {
         for task in tasks {
             assert!(other.block_on(task).unwrap_err().is_cancelled());
         }
+    }
+}
+
+/// The future of a `block_on` is no task of the runtime, also where its thread runs those: it is told, also by a
+/// poll that goes on while the runtime ends.
+#[test]
+fn the_end_of_the_runtime_is_told_to_a_block_on_whose_thread_runs_the_tasks() {
+    for flavour in FLAVOURS {
+        let _watchdog = Watchdog::new();
+        let runtime = flavour.build();
+        let handle = runtime.handle().clone();
+        let census = Census::new();
+        let one = census.one();
+        let (panic, end) = handle.block_on(async move {
+            let mut moved = run_on(Dispatcher::Cpu, async move {
+                let _one = one;
+                pending::<()>().await;
+            });
+            assert!(poll_once(&mut moved).await.is_pending());
+            let end = thread::spawn(move || runtime.shutdown_timeout(Duration::MAX));
+            until(|| census.alive() == 0);
+            let panic = poll_fn(|cx| {
+                loop {
+                    let poll = AssertUnwindSafe(|| Pin::new(&mut moved).poll(cx));
+                    match catch_unwind(poll) {
+                        Ok(Poll::Pending) => thread::yield_now(),
+                        Ok(Poll::Ready(())) => unreachable!(),
+                        Err(panic) => return Poll::Ready(panic),
+                    }
+                }
+            });
+            (panic.await, end)
+        });
+        end.join().unwrap();
+        let message = panic.downcast_ref::<&str>().unwrap();
+        assert!(message.contains("shut down"), "{message}");
     }
 }
 

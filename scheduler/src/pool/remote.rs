@@ -100,6 +100,11 @@ impl Remote {
         self.running_id.store(0, Relaxed);
     }
 
+    /// Whether a task runs.
+    pub(crate) fn is_polling(&self) -> bool {
+        self.running_id.load(Relaxed) != 0
+    }
+
     /// Says how long the guard has seen one poll; zero for a new one.
     pub(crate) fn stuck(&self, elapsed: Duration) {
         let nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
