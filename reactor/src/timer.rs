@@ -104,15 +104,23 @@ impl Timer {
         cx: &mut Context<'_>,
         place: impl FnOnce() -> Arc<Wheel>,
     ) -> Poll<()> {
+        self.poll_or_end(cx, place, || false)
+    }
+
+    /// As [`poll`](Timer::poll), but where that would panic `ends` is asked whether the caller is to be dropped with
+    /// the reactor, and so need not be told: then it is pending.
+    pub fn poll_or_end(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        place: impl FnOnce() -> Arc<Wheel>,
+        ends: impl FnOnce() -> bool,
+    ) -> Poll<()> {
         let (wheel, entry) = self.parts();
         match entry.phase() {
-            Phase::Fired => {
-                // It may have been woken only to learn that nobody will.
-                if let Some(wheel) = wheel {
-                    wheel.assert_comes(entry.deadline());
-                }
-                Poll::Ready(())
-            }
+            // It may have been woken only to learn that nobody will.
+            Phase::Fired => wheel.as_ref().map_or(Poll::Ready(()), |wheel| {
+                wheel.come_or_end(entry.deadline(), ends)
+            }),
             Phase::Linked => poll_linked(home(wheel.as_ref()), entry, cx),
             Phase::Idle => {
                 let wheel = wheel.insert(place());
@@ -128,9 +136,11 @@ impl Timer {
                 if wheel.is_closed() {
                     // SAFETY: by T1 the entry is in this wheel if it is in one.
                     drop(unsafe { wheel.unlink(entry) });
-                    wheel.assert_comes(entry.deadline());
-                    entry.finish();
-                    return Poll::Ready(());
+                    let comes = wheel.come_or_end(entry.deadline(), ends);
+                    if comes.is_ready() {
+                        entry.finish();
+                    }
+                    return comes;
                 }
                 Poll::Pending
             }

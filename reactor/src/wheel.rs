@@ -43,7 +43,7 @@
 use std::fmt;
 use std::mem;
 use std::ptr::NonNull;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 use crate::alarm::Alarm;
 use crate::deadline::Deadline;
@@ -352,13 +352,18 @@ impl Wheel {
         self.alarm.is_closed()
     }
 
-    /// Panics if `deadline` will never come here, because the reactor has been shut down.
+    /// Ready, unless `deadline` will never come here, because the reactor has been shut down. Then it panics, unless
+    /// the caller `ends` as well.
     #[inline]
-    pub(crate) fn assert_comes(&self, deadline: Deadline) {
+    pub(crate) fn come_or_end(&self, deadline: Deadline, ends: impl FnOnce() -> bool) -> Poll<()> {
+        if !self.alarm.is_closed() || self.has_passed(deadline) {
+            return Poll::Ready(());
+        }
         assert!(
-            !self.alarm.is_closed() || self.has_passed(deadline),
+            ends(),
             "a timer was waited for whose runtime has been shut down"
         );
+        Poll::Pending
     }
 
     pub(crate) fn live(&self) -> usize {

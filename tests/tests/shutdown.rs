@@ -543,3 +543,35 @@ fn a_job_that_waits_for_the_runtime_does_not_hold_up_its_end() {
         }
     }
 }
+
+/// A poll goes on while its runtime ends, without being waited for, and begins to wait for the time: that is no
+/// error of the task's, which is dropped as soon as the poll has ended.
+#[test]
+fn a_task_that_begins_to_wait_as_its_runtime_ends_is_dropped() {
+    for dispatcher in [Dispatcher::Io, Dispatcher::Cpu] {
+        for flavour in FLAVOURS
+            .into_iter()
+            .filter(|flavour| flavour.runs_by_itself())
+        {
+            let _watchdog = Watchdog::new();
+            let runtime = flavour.build();
+            let census = Census::new();
+            let one = census.one();
+            let (started, running) = mpsc::channel();
+            let (ended, has_ended) = mpsc::channel::<()>();
+            let task = runtime.spawn_on(dispatcher.clone(), async move {
+                let _one = one;
+                started.send(()).unwrap();
+                let _ = has_ended.recv();
+                sleep(Duration::from_hours(1)).await;
+            });
+            running.recv().unwrap();
+            runtime.shutdown_background();
+            drop(ended);
+            let other = Runtime::new().unwrap();
+            let error = other.block_on(task).unwrap_err();
+            assert!(error.is_cancelled(), "{error}");
+            until(|| census.alive() == 0);
+        }
+    }
+}

@@ -210,6 +210,9 @@ impl Future for Sleep {
         }
         *this.place = Place::Wheel;
         // It looks at the time, if it is in no wheel yet.
-        noted(this.timer.poll(cx, context::wheel), || waits_until(due))
+        let poll = this
+            .timer
+            .poll_or_end(cx, context::wheel, context::ends_here);
+        noted(poll, || waits_until(due))
     }
 }

@@ -251,9 +251,10 @@ fn a_graceful_cancel_of_a_try_scope_takes_values_and_errors_and_cuts_the_rest() 
                 rt::cancelled().await;
                 Ok(3)
             });
-            s.cancel_graceful(Duration::from_millis(20));
+            s.cancel_graceful(Duration::MAX);
             assert!(s.spawn(async { Ok(4) }).await.unwrap_err().is_cancelled());
             let value = worker.await.unwrap();
+            s.cancel_graceful(Duration::from_millis(20));
             assert!(stubborn.await.unwrap_err().is_cancelled());
             Ok(value)
         }));

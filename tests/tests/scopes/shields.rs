@@ -92,11 +92,14 @@ fn a_shield_in_a_timeout_or_block_on_is_waited_for() {
         let census = Census::new();
         let one = census.one();
         rt.block_on(async move {
+            let (go, wait) = tokio::sync::oneshot::channel();
             let work = rt::shield(async move {
                 let _one = one;
-                rt::delay(Duration::from_millis(20)).await;
+                wait.await.unwrap();
+                rt::delay(Duration::from_millis(1)).await;
             });
             timeout(Duration::from_millis(1), work).await.unwrap_err();
+            go.send(()).unwrap();
         });
         assert_eq!(census.alive(), 0);
     });
