@@ -72,7 +72,10 @@ async fn every_address_is_tried() {
 
 #[rt_macros::test(crate = "crate")]
 async fn an_address_in_use_is_an_error_until_it_is_free() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    // Of this process alone, so that nobody else is given the port meanwhile.
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let own = std::net::SocketAddr::from(([127, 64, high, low], 0));
+    let listener = TcpListener::bind(own).await.unwrap();
     let address = listener.local_addr().unwrap();
     let error = TcpListener::bind(address).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
