@@ -146,7 +146,7 @@ impl Builder {
     }
 
     /// The first part of the threads' names: `NAME-io-0`, `NAME-cpu-0`, `NAME-blk-0`,
-    /// `NAME-reactor`, `NAME-tick-0`. Default: `rt`.
+    /// `NAME-reactor`, `NAME-tick-0`; on a current-thread runtime `NAME-cpu-guard`. Default: `rt`.
     pub fn thread_name(mut self, name: impl Into<String>) -> Self {
         self.thread_name = name.into();
         self
