@@ -178,8 +178,6 @@ impl Looks {
                 *seen = Seen::anew(polls, now);
                 continue;
             }
-            let asleep = ask && remote.thread().is_some_and(kernel::is_asleep);
-            let was_asleep = std::mem::replace(&mut seen.asleep, asleep);
             sum.stuck += 1;
             let elapsed = now.saturating_duration_since(seen.since);
             remote.stuck(elapsed);
@@ -189,7 +187,9 @@ impl Looks {
                 .is_some_and(|threshold| elapsed >= threshold)
             {
                 sum.stalled += 1;
-                sum.blocked += usize::from(was_asleep && asleep);
+                let asleep = ask && remote.thread().is_some_and(kernel::is_asleep);
+                sum.blocked += usize::from(asleep && seen.asleep);
+                seen.asleep = asleep;
                 crew.shared.rescue(worker);
                 if !seen.told && crew.shared.polls_io() {
                     seen.told = true;

@@ -193,10 +193,10 @@ impl Parking {
         }
     }
 
-    /// The caller has moved tasks into its own queue, and does not count as searching. While they were on their
-    /// way, a searcher that their pusher relied on may have found them in neither place, and have gone to
-    /// sleep; so somebody is woken for them.
-    pub(crate) fn moved(&self, queues: &impl Queues) {
+    /// Wakes somebody for what the caller, which does not count as searching, has brought into its own queue, if that
+    /// is worth it: what events have woken, or a batch that it has taken from the injector. While that was on
+    /// its way, a searcher that the pusher relied on may have found it in neither place, and have gone to sleep.
+    pub(crate) fn share(&self, queues: &impl Queues) {
         if queues.worth_sharing() {
             self.notify();
         }
@@ -231,8 +231,8 @@ impl Parking {
             if queues.local_work() {
                 let claimed = !self.idle.retract(me, false);
                 // Not while this worker counts as parked, or it might be the one that is claimed.
-                if !claimed && woken > 1 && queues.worth_sharing() {
-                    self.notify();
+                if !claimed && woken > 1 {
+                    self.share(queues);
                 }
                 return claimed;
             }

@@ -9,7 +9,7 @@
 //! its work, and each task that it steals moves to cold caches. A sign of that is that the kernel
 //! takes this worker off its CPU although it could run (an involuntary context switch, see
 //! getrusage(2)). For [`CONTENDED`] after one, a queue must be worth [`WORTH_CONTENDED_NS`] if it is
-//! what events have woken. One that grows by spawns and wakes is shared as before: the guard's ticks
+//! what events have woken or came in a batch. One that grows by spawns and wakes is shared as before: the guard's ticks
 //! preempt a worker, too, where the pool itself has all the CPUs, and then it shall have them.
 //!
 //! The sign is looked for once in [`LOOK`] at most, and only where a poll is timed anyway. So a
@@ -66,7 +66,7 @@ impl Sharing {
         queue_ns >= WORTH_NS
     }
 
-    /// The same of a queue to which events have just added.
+    /// The same of a queue to which events, or a batch from outside, have just added.
     #[inline]
     pub(crate) fn is_worth_after_events(&self, queue_ns: u64) -> bool {
         queue_ns >= self.worth_ns.get()

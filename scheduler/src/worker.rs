@@ -405,7 +405,7 @@ impl Local {
         let task = self.shared.steal_injected(self.queue())?;
         // The end of a search sees to that itself.
         if !self.searching.get() {
-            self.shared.parking.moved(self);
+            self.shared.parking.share(self);
         }
         Some(task)
     }
@@ -477,8 +477,8 @@ impl Local {
         let woken = self.shared.parking.harvest(self.index);
         self.dispatch.set(Dispatch::No);
         self.remote().stats.harvested.add(woken as u64);
-        if woken > 0 && self.worth_sharing() {
-            self.shared.parking.notify();
+        if woken > 0 {
+            self.shared.parking.share(self);
         }
         woken > 0
     }

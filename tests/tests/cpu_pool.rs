@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rt::{Dispatcher, Runtime};
-use rt_tests::{Flavour, Watchdog, threads_named, until};
+use rt_tests::{Flavour, Watchdog, threads_named, until, with};
 
 const SIZES: [usize; 3] = [1, 2, 8];
 
@@ -138,9 +138,8 @@ fn a_chain_of_tasks_that_wait_for_one_another_ends() {
 #[test]
 fn who_stood_in_goes_again() {
     let _watchdog = Watchdog::new();
-    let runtime = Runtime::builder()
-        .io_threads(1)
-        .cpu_threads(1)
+    let builder = Flavour::Workers(1).builder().cpu_threads(1);
+    let runtime = builder
         .thread_name("stands")
         .thread_keep_alive(Duration::from_millis(1))
         .build()
@@ -161,23 +160,20 @@ fn who_stood_in_goes_again() {
 /// There is no CPU for another thread while every worker computes.
 #[test]
 fn nobody_stands_in_for_tasks_that_compute() {
-    let _watchdog = Watchdog::new();
-    let runtime = Runtime::builder()
-        .io_threads(1)
-        .cpu_threads(2)
-        .build()
-        .unwrap();
-    let computes = |_| {
-        runtime.spawn_on(Dispatcher::Cpu, async {
-            let started = Instant::now();
-            while started.elapsed() < Duration::from_millis(100) {
-                hint::spin_loop();
-            }
-        })
-    };
-    for task in (0..6).map(computes).collect::<Vec<_>>() {
-        runtime.block_on(task).unwrap();
-    }
-    assert_eq!(runtime.metrics().spare_workers_started, 0);
-    assert_eq!(runtime.metrics().stalls, 0);
+    with(Flavour::Workers(1), |runtime| {
+        let computes = |_| {
+            runtime.spawn_on(Dispatcher::Cpu, async {
+                let started = Instant::now();
+                while started.elapsed() < Duration::from_millis(100) {
+                    hint::spin_loop();
+                }
+            })
+        };
+        // Two run, the others wait.
+        for task in (0..6).map(computes).collect::<Vec<_>>() {
+            runtime.block_on(task).unwrap();
+        }
+        assert_eq!(runtime.metrics().spare_workers_started, 0);
+        assert_eq!(runtime.metrics().stalls, 0);
+    });
 }

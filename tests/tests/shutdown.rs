@@ -553,25 +553,31 @@ fn a_task_that_begins_to_wait_as_its_runtime_ends_is_dropped() {
             .into_iter()
             .filter(|flavour| flavour.runs_by_itself())
         {
-            let _watchdog = Watchdog::new();
-            let runtime = flavour.build();
-            let census = Census::new();
-            let one = census.one();
-            let (started, running) = mpsc::channel();
-            let (ended, has_ended) = mpsc::channel::<()>();
-            let task = runtime.spawn_on(dispatcher.clone(), async move {
-                let _one = one;
-                started.send(()).unwrap();
-                let _ = has_ended.recv();
-                sleep(Duration::from_hours(1)).await;
-            });
-            running.recv().unwrap();
-            runtime.shutdown_background();
-            drop(ended);
-            let other = Runtime::new().unwrap();
-            let error = other.block_on(task).unwrap_err();
-            assert!(error.is_cancelled(), "{error}");
-            until(|| census.alive() == 0);
+            // A timer that is new, or one that the end finds waiting.
+            for waits_before in [false, true] {
+                let _watchdog = Watchdog::new();
+                let runtime = flavour.build();
+                let census = Census::new();
+                let one = census.one();
+                let (started, running) = mpsc::channel();
+                let (ended, has_ended) = mpsc::channel::<()>();
+                let task = runtime.spawn_on(dispatcher.clone(), async move {
+                    let _one = one;
+                    let mut wait = Box::pin(sleep(Duration::from_hours(1)));
+                    if waits_before {
+                        assert!(poll_once(&mut wait).await.is_pending());
+                    }
+                    started.send(()).unwrap();
+                    let _ = has_ended.recv();
+                    wait.await;
+                });
+                running.recv().unwrap();
+                runtime.shutdown_background();
+                drop(ended);
+                let error = join(task).unwrap_err();
+                assert!(error.is_cancelled(), "{error}");
+                until(|| census.alive() == 0);
+            }
         }
     }
 }

@@ -228,7 +228,7 @@ impl World {
         if tasks > 1 {
             self.locals[me].fetch_add(tasks - 1, AcqRel);
             if !searching {
-                self.parking.moved(&View(self, me));
+                self.parking.share(&View(self, me));
             }
         }
         tasks > 0
