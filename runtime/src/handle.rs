@@ -52,7 +52,10 @@ pub struct Handle {
     pub(crate) inner: Arc<Inner>,
 }
 
-/// What all handles of one runtime share.
+/// What all handles of one runtime share. Every timer reads it, so it keeps its cache lines to itself: a task whose
+/// memory began where this ended, on the line of the last field, had its state taken away by each timer of the others
+/// (`timer_cancel`: 60 ns in place of 39).
+#[repr(align(128))]
 pub(crate) struct Inner {
     pub(crate) io: IoPool,
     pub(crate) cpu: LazyPool,

@@ -48,14 +48,13 @@ mod turn;
 /// What a finished task leaves for its handle.
 pub(crate) type Output<T> = Result<T, Failure>;
 
-/// The part of a task that does not depend on its future. What each poll touches stands together, and beside
-/// the future: two cache lines for a small one.
+/// The part of a task that does not depend on its future. What no poll touches comes first: tasks lie side by side in
+/// the allocator's memory, and the state of the one, which its wakers write, is so apart from the future of the
+/// other. What each poll touches stands together, and beside the future: two cache lines for a small one.
 #[repr(C)]
 pub(crate) struct Header {
-    /// Nothing. Tasks lie side by side in the allocator's memory, and with these words the state of the one, which its
-    /// wakers write, shares no line with what the polls of a small neighbour write: without them, two tasks on two
-    /// workers that set a timer each and drop it (`timer_cancel`) paid 57 ns in place of 38.
-    _apart: [usize; 2],
+    pub(super) id: Id,
+    pub(super) location: &'static Location<'static>,
     /// Who waits for the output (T4).
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
     pub(super) state: State,
@@ -64,8 +63,6 @@ pub(crate) struct Header {
     /// memory goes, so that a late waker still finds it.
     pub(super) spot: Spot,
     pub(super) trace: Trace,
-    pub(super) id: Id,
-    pub(super) location: &'static Location<'static>,
 }
 
 impl Header {
@@ -142,7 +139,8 @@ pub(super) fn allocate<F: Future, M: Member<F::Output>, N: Name>(
     // SAFETY: `allocate` gives memory or does not return; the layout has a size, the header's at least.
     let cell = unsafe { NonNull::new_unchecked(memory::allocate(layout).cast::<Cell<F, M, N>>()) };
     let header = Header {
-        _apart: [0; 2],
+        id,
+        location,
         join_waker: UnsafeCell::new(None),
         state: if M::SCOPED {
             State::new_scoped()
@@ -152,8 +150,6 @@ pub(super) fn allocate<F: Future, M: Member<F::Output>, N: Name>(
         vtable: &Cell::<F, M, N>::VTABLE,
         spot: Spot::new(home.unlisted()),
         trace: Trace::default(),
-        id,
-        location,
     };
     let future = ManuallyDrop::new(future);
     // SAFETY: `cell` is fresh memory of the right layout. The future is moved as bytes, once: the
