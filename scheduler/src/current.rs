@@ -387,7 +387,15 @@ impl Queues for RootAndQueues<'_> {
         self.worker.local_work()
     }
 
+    fn loose_work(&self) -> bool {
+        self.any_work()
+    }
+
     fn worth_sharing(&self) -> bool {
+        false
+    }
+
+    fn stands_back(&self) -> bool {
         false
     }
 }

@@ -8,6 +8,9 @@
 //! called; when every worker is stuck, at the next look already, and looks then come every
 //! millisecond.
 //!
+//! While no worker is in a long poll, and none was for a while, the guard says that polls are *smooth*: where CPUs are
+//! contended, workers may leave events and queues to one another then (`sharing.rs`).
+//!
 //! On the CPU pool long polls are what it is for. So no stall is told there, and a worker is stood in for only if it is
 //! *blocked*: the kernel says at two looks in a row that its thread is asleep, in the same poll, so that a CPU is free for
 //! another one. (CPU time would not tell it from one that waits for its turn on a full machine.)
@@ -23,6 +26,9 @@ use crate::primitive::sync::atomic::Ordering::Relaxed;
 use crate::record::{self, Kind};
 use crate::task::{Id, contain_all};
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 /// How long the guard naps while all workers seem to be stuck.
 const SHORT_TICK: Duration = Duration::from_millis(1);
 
@@ -31,6 +37,10 @@ const LONG_POLLS: u64 = 64;
 
 /// How long spares stay after they were last needed.
 const LINGER: Duration = Duration::from_millis(200);
+
+/// How long polls count as long after one look at which a worker seemed to be in a long one: it may have waited for a CPU.
+/// After two in a row they do for [`LINGER`].
+const PASSING: Duration = Duration::from_millis(15);
 
 /// A worker that is in one poll for longer than the threshold.
 #[derive(Clone, Debug)]
@@ -82,6 +92,8 @@ struct Sum {
     /// Stalled, and asleep.
     blocked: usize,
     long: usize,
+    /// Not parked, and has found its CPUs contended.
+    contended: usize,
 }
 
 /// The guard's memory.
@@ -90,6 +102,14 @@ struct Looks {
     parked: Vec<u64>,
     needed: usize,
     needed_at: Instant,
+    polls: Polls,
+}
+
+/// Whether polls are short.
+struct Polls {
+    /// At how many looks in a row a worker was seen in a long one.
+    long_looks: u32,
+    long_until: Instant,
 }
 
 /// The thread.
@@ -121,6 +141,27 @@ impl Sum {
     }
 }
 
+impl Polls {
+    fn new(now: Instant) -> Self {
+        Polls {
+            long_looks: 0,
+            long_until: now + LINGER,
+        }
+    }
+
+    /// Takes in one look. Whether no long poll was seen for a while.
+    fn are_short(&mut self, any_long: bool, now: Instant) -> bool {
+        if any_long {
+            self.long_looks += 1;
+            let lasts = if self.long_looks > 1 { LINGER } else { PASSING };
+            self.long_until = self.long_until.max(now + lasts);
+        } else {
+            self.long_looks = 0;
+        }
+        now >= self.long_until
+    }
+}
+
 impl Looks {
     fn new(crew: &Crew) -> Self {
         let now = Instant::now();
@@ -129,6 +170,7 @@ impl Looks {
             parked: Vec::new(),
             needed: 0,
             needed_at: now,
+            polls: Polls::new(now),
         }
     }
 
@@ -136,9 +178,14 @@ impl Looks {
         let now = Instant::now();
         let sum = self.survey(crew, now);
         let parked = crew.shared.parking.idle.parked();
+        let smooth = self.polls.are_short(sum.stuck + sum.long > 0, now);
+        crew.shared.smooth.store(smooth, Relaxed);
         if parked > 0 && crew.shared.any_work() {
-            // A worker thought that its queue was not worth a wake-up, and has a long poll now.
-            crew.shared.parking.notify();
+            // A worker thought that its queue was not worth a wake-up, and may have a long poll now. If not, and the
+            // CPUs are contended, it stays the judge.
+            if !smooth || sum.contended == 0 {
+                crew.shared.parking.notify();
+            }
         } else if parked == 0 && crew.shared.any_work() {
             if !crew.shared.injector.is_empty() {
                 crew.shared.urgent.store(true, Relaxed);
@@ -172,6 +219,7 @@ impl Looks {
                 continue;
             }
             sum.awake += 1;
+            sum.contended += usize::from(remote.is_contended());
             if polls != seen.polls {
                 remote.stuck(Duration::ZERO);
                 sum.long += usize::from(polls.wrapping_sub(seen.polls) < LONG_POLLS);

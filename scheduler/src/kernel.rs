@@ -1,6 +1,7 @@
 //! What the kernel says of a thread, in `/proc`.
 
 use std::fs;
+use std::time::Duration;
 
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,31 @@ pub(crate) fn thread_number() -> Option<u32> {
 pub(crate) fn is_asleep(thread: u32) -> bool {
     let stat = fs::read(format!("/proc/self/task/{thread}/stat"));
     stat.is_ok_and(|stat| matches!(state(&stat), Some(b'S' | b'D')))
+}
+
+/// Where a thread's time went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CpuTime {
+    /// On a CPU.
+    pub(crate) ran: Duration,
+    /// Ready to run, without a CPU.
+    pub(crate) waited: Duration,
+}
+
+/// The calling thread's; nothing if the kernel does not tell. See `proc_pid_schedstat(5)`.
+pub(crate) fn cpu_time() -> CpuTime {
+    let stat = fs::read_to_string("/proc/thread-self/schedstat");
+    stat.ok().and_then(|stat| times(&stat)).unwrap_or_default()
+}
+
+/// The first two fields, in nanoseconds.
+fn times(stat: &str) -> Option<CpuTime> {
+    let mut fields = stat.split_ascii_whitespace();
+    let mut field = || Some(Duration::from_nanos(fields.next()?.parse().ok()?));
+    Some(CpuTime {
+        ran: field()?,
+        waited: field()?,
+    })
 }
 
 /// The third field. The second is a name in brackets, which may have some of its own.

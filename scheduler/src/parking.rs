@@ -5,6 +5,10 @@
 //! * A **worker** that has run dry parks: it *leads* (blocks in the driver as the gate's owner, so
 //!   that it runs the event's task itself, without a hop) if the gate is free, and else sleeps on
 //!   its token. A busy worker *harvests* now and then: it polls without blocking.
+//! * Where the CPUs are contended, a worker that has run dry *stands back* while another one is active
+//!   (`sharing.rs`): it sleeps on its token, though the gate is free and the other one has tasks queued. That one
+//!   leads when it has run dry itself, and wakes a sleeper if its queue is worth it; if it does neither, it is in a long
+//!   poll, and the guard steps in.
 //! * The **reactor thread** owns the gate while every worker sleeps. When events come it hands their
 //!   tasks to the pool, frees the gate and becomes the **guard**: it naps in ticks. A gate that
 //!   stayed free for a whole tick means that all are busy, and the guard harvests for them. A gate
@@ -34,6 +38,7 @@
 //! |---|---|---|
 //! | submit: push, look at the account | park: announce, look at the queues | a task beside sleepers |
 //! | park: announce, try the gate | reactor: release, look at the account | IO that nobody polls (P4) |
+//! | park: announce, stand back from who is active | the same of that one | IO that nobody polls (P4) |
 //! | guard: set `deep`, look at the account | claim a worker, look at `deep` | an unwatched worker (P5) |
 //! | close: set `closed`, unpark all | park: announce, look at `closed` | a worker that never ends |
 //!
@@ -75,8 +80,14 @@ pub(crate) trait Queues {
     /// Whether the calling worker has a task of its own.
     fn local_work(&self) -> bool;
 
+    /// Whether there is a task that is in no other worker's queue.
+    fn loose_work(&self) -> bool;
+
     /// Whether the calling worker has more than it should run alone.
     fn worth_sharing(&self) -> bool;
+
+    /// Whether the calling worker leaves polling, and what little others have queued, to another one if one is active.
+    fn stands_back(&self) -> bool;
 }
 
 /// Who looks after the workers of a pool.
@@ -202,6 +213,13 @@ impl Parking {
         }
     }
 
+    /// Asks for the right to search, for a worker that has run dry.
+    pub(crate) fn try_search(&self, queues: &impl Queues) -> bool {
+        // Itself, and somebody else.
+        let stands_back = queues.stands_back() && self.unparked() > 1;
+        !stands_back && self.idle.try_search()
+    }
+
     /// Gives the right to search up, because the caller found a task. If it was the last searcher
     /// and there is more, somebody else is woken: pushers relied on this one.
     pub(crate) fn found_work(&self, queues: &impl Queues) {
@@ -217,7 +235,12 @@ impl Parking {
     pub(crate) fn park(&self, me: usize, searching: bool, queues: &impl Queues) -> bool {
         self.idle.announce(me, searching);
         fence(SeqCst);
-        if queues.any_work() {
+        let work = if self.stands_back(queues) {
+            queues.loose_work()
+        } else {
+            queues.any_work()
+        };
+        if work {
             // Counted as searching by this, or by whoever claimed this worker first.
             let _ = self.idle.retract(me, true);
             return true;
@@ -227,7 +250,7 @@ impl Parking {
                 let _ = self.idle.retract(me, true);
                 return true;
             }
-            let woken = self.sleep(me);
+            let woken = self.sleep(me, queues);
             if queues.local_work() {
                 let claimed = !self.idle.retract(me, false);
                 // Not while this worker counts as parked, or it might be the one that is claimed.
@@ -242,9 +265,19 @@ impl Parking {
         }
     }
 
+    /// Whether a worker that has announced itself leaves it to the active ones to poll. The last one never does: it
+    /// sees that all others are parked, as each announces itself before it looks.
+    fn stands_back(&self, queues: &impl Queues) -> bool {
+        queues.stands_back() && self.unparked() > 0
+    }
+
     /// Sleeps once. Returns how many tasks became runnable by events that this worker has taken in.
-    fn sleep(&self, me: usize) -> usize {
+    fn sleep(&self, me: usize, queues: &impl Queues) -> usize {
         match &self.poller {
+            Some(_) if self.stands_back(queues) => {
+                self.parkers[me].wait();
+                0
+            }
             Some(poller) if poller.gate.try_take(Owner::Worker) => self.lead(me, poller),
             _ => {
                 self.parkers[me].wait();

@@ -19,7 +19,7 @@ use std::future::Future;
 use std::io;
 use std::time::Instant;
 
-use crossbeam_deque::{Injector, Steal, Worker as Deque};
+use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};
 use crossbeam_utils::CachePadded;
 
 use crate::activity::Activity;
@@ -37,6 +37,7 @@ use crate::primitive::sync::atomic::{AtomicBool, AtomicUsize, fence};
 use crate::record;
 use crate::rng::Rng;
 use crate::scope::{Free, Member};
+use crate::sharing::Asks;
 use crate::stats::WorkerMetrics;
 use crate::task::{self, JoinHandle, Keeper, Place, Runnable, Schedule};
 use crate::view::Views;
@@ -57,6 +58,10 @@ pub(crate) struct Shared {
     pub(crate) injector: CachePadded<Injector<Runnable>>,
     /// Tasks wait in the injector behind workers whose polls are long: look there first.
     pub(crate) urgent: CachePadded<AtomicBool>,
+    /// No worker is in a long poll, or was for a while, as far as the guard has seen.
+    ///
+    /// ORDERING: Relaxed: a hint.
+    pub(crate) smooth: AtomicBool,
     remotes: Box<[Arc<CachePadded<Remote>>]>,
     /// How many of them a worker has ever sat in: the rest, the places of spares that nobody has called
     /// yet, hold nothing, and whoever looks for work passes them by.
@@ -72,7 +77,7 @@ pub(crate) struct Shared {
     pub(crate) weighs: bool,
     pub(crate) global_interval: Option<u32>,
     pub(crate) event_interval: u32,
-    pub(crate) preemptions: Option<fn() -> u64>,
+    pub(crate) asks: Option<Asks>,
     /// There if polls are measured.
     pub(crate) timing: Option<Arc<Timing>>,
     on_unhandled_panic: Option<Hook>,
@@ -94,6 +99,15 @@ impl Shared {
                 .used_remotes()
                 .iter()
                 .any(|remote| remote.stealable().next().is_some())
+    }
+
+    /// How many tasks the fullest queue of a worker holds.
+    pub(crate) fn longest_queue(&self) -> usize {
+        let queues = self
+            .used_remotes()
+            .iter()
+            .flat_map(|remote| &remote.stealers);
+        queues.map(Stealer::len).max().unwrap_or(0)
     }
 
     /// The places that may hold something.
@@ -277,10 +291,11 @@ impl Pool {
             parking: Parking::new(workers, places, driver, guard),
             injector: CachePadded::new(Injector::new()),
             urgent: CachePadded::new(AtomicBool::new(false)),
+            smooth: AtomicBool::new(false),
             drained: AtomicBool::new(false),
             global_interval: config.global_queue_interval,
             event_interval: config.event_interval,
-            preemptions: config.preemptions.filter(|_| weighs),
+            asks: config.preemptions.filter(|_| weighs).map(Asks::new),
             timing: Timing::new(config.measures, places),
             on_unhandled_panic: config.hooks.on_unhandled_panic.clone(),
         });

@@ -1,4 +1,4 @@
-//! Whether a worker's queue is worth another worker's wake-up.
+//! Whether a worker's queue is worth another worker's wake-up, and whether two are worth more than one.
 //!
 //! A wake-up costs both sides tens of microseconds, and a queue of short polls is empty before the
 //! other worker has come. So what the queue takes, its length times the mean poll time, is held
@@ -6,17 +6,29 @@
 //!
 //! Where the CPUs are contended a woken worker costs more and brings less: there is no idle CPU
 //! that it could come to, so it takes one from somebody, often from whoever sends this process
-//! its work, and each task that it steals moves to cold caches. A sign of that is that the kernel
-//! takes this worker off its CPU although it could run (an involuntary context switch, see
-//! getrusage(2)). For [`CONTENDED`] after one, a queue must be worth [`WORTH_CONTENDED_NS`] if it is
-//! what events have woken or came in a batch. One that grows by spawns and wakes is shared as before: the guard's ticks
-//! preempt a worker, too, where the pool itself has all the CPUs, and then it shall have them.
+//! its work, waits for it a good part of a time slice, and each task that it steals moves to cold caches. Two workers
+//! that share one CPU serve no more than one that has it, and the one serves each client sooner. So two things
+//! change for a worker that finds its CPUs contended:
 //!
-//! The sign is looked for once in [`LOOK`] at most, and only where a poll is timed anyway. So a
+//! * A queue must be worth [`WORTH_CONTENDED_NS`] if it is what events have woken or came in a batch. One
+//!   that grows by spawns and wakes is shared as before: the guard's ticks preempt a worker, too, where the
+//!   pool itself has all the CPUs, and then it shall have them.
+//! * If it runs dry while another worker is active, and no queue is worth so much, it *stands back*: it sleeps without
+//!   polling for events, which the other one will do (`parking.rs`). Not where polls are long: the guard tells
+//!   (`guard.rs`).
+//!
+//! The signs are the kernel's. It has taken this worker off its CPU although it could run (an involuntary context switch,
+//! see getrusage(2)), and of the time that the worker could have run it has waited for a CPU the part
+//! [`CONTENDED_FROM`] at least (see `proc_pid_schedstat`(5)). That holds for [`CONTENDED`], and goes on while
+//! preempted workers wait for [`CONTENDED_STILL`]: one worker alone, which is what standing back makes of two, waits less.
+//!
+//! The signs are looked for once in [`LOOK`] at most, and only where a poll is timed anyway. So a
 //! worker that has little to do may take the CPUs to be contended for a hundred polls more.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
+
+use crate::kernel::{CpuTime, cpu_time};
 
 #[cfg(test)]
 mod tests;
@@ -25,20 +37,45 @@ mod tests;
 const WORTH_NS: u64 = 50_000;
 
 /// The same while the CPUs are contended.
-const WORTH_CONTENDED_NS: u64 = 250_000;
+const WORTH_CONTENDED_NS: u64 = 1_000_000;
 
-/// How long the CPUs are taken to be contended after this worker was taken off its own.
+/// How long the CPUs are taken to be contended after the last sign of it.
 const CONTENDED: Duration = Duration::from_millis(50);
 
-/// How much time there is at least between two looks.
-const LOOK: Duration = Duration::from_millis(1);
+/// One part in so many of its time is what a worker waits for a CPU where the CPUs are contended.
+const CONTENDED_FROM: u32 = 8;
 
-/// What one worker knows of what its queue must be worth.
+/// The same where they were a moment ago.
+const CONTENDED_STILL: u32 = 32;
+
+/// How much time there is at least between two looks.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What one worker knows of the CPUs that it runs on.
 pub(crate) struct Sharing {
-    preemptions: Option<fn() -> u64>,
+    asks: Option<Asks>,
     seen: Cell<Option<Seen>>,
-    preempted: Cell<Option<Instant>>,
-    worth_ns: Cell<u64>,
+    time: Cell<CpuTime>,
+    sign: Cell<Option<Instant>>,
+    contended: Cell<bool>,
+}
+
+/// What the kernel is asked about the calling thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Asks {
+    /// How often it was taken off its CPU.
+    pub(crate) preemptions: fn() -> u64,
+    /// How long it has run, and waited.
+    pub(crate) cpu_time: fn() -> CpuTime,
+}
+
+impl Asks {
+    pub(crate) fn new(preemptions: fn() -> u64) -> Self {
+        Asks {
+            preemptions,
+            cpu_time,
+        }
+    }
 }
 
 /// The count, and when it was read.
@@ -49,14 +86,14 @@ struct Seen {
 }
 
 impl Sharing {
-    /// `preemptions` says how often the calling thread was taken off its CPU; without it the CPUs
-    /// are never taken to be contended.
-    pub(crate) fn new(preemptions: Option<fn() -> u64>) -> Self {
+    /// Without `asks` the CPUs are never taken to be contended.
+    pub(crate) fn new(asks: Option<Asks>) -> Self {
         Sharing {
-            preemptions,
+            asks,
             seen: Cell::new(None),
-            preempted: Cell::new(None),
-            worth_ns: Cell::new(WORTH_NS),
+            time: Cell::default(),
+            sign: Cell::new(None),
+            contended: Cell::new(false),
         }
     }
 
@@ -69,12 +106,31 @@ impl Sharing {
     /// The same of a queue to which events, or a batch from outside, have just added.
     #[inline]
     pub(crate) fn is_worth_after_events(&self, queue_ns: u64) -> bool {
-        queue_ns >= self.worth_ns.get()
+        if self.contended.get() {
+            Sharing::is_worth_while_contended(queue_ns)
+        } else {
+            Sharing::is_worth(queue_ns)
+        }
+    }
+
+    /// The same while the CPUs are contended.
+    pub(crate) fn is_worth_while_contended(queue_ns: u64) -> bool {
+        queue_ns >= WORTH_CONTENDED_NS
+    }
+
+    /// Whether the CPUs were contended at the last look.
+    pub(crate) fn saw_contention(&self) -> bool {
+        self.contended.get()
+    }
+
+    /// Whether the CPUs are contended, as far as that was looked for of late.
+    pub(crate) fn is_contended(&self) -> bool {
+        self.contended.get() && self.had_sign(Instant::now())
     }
 
     /// Looks, now and then, whether the CPUs are contended. `now` was read a moment ago.
     pub(crate) fn look(&self, now: Instant) {
-        let Some(preemptions) = self.preemptions else {
+        let Some(asks) = self.asks else {
             return;
         };
         let since = |then: Instant| now.saturating_duration_since(then);
@@ -82,18 +138,34 @@ impl Sharing {
         if seen.is_some_and(|seen| since(seen.at) < LOOK) {
             return;
         }
-        let count = preemptions();
+        let count = (asks.preemptions)();
         self.seen.set(Some(Seen { count, at: now }));
         // A count from long ago says little of now. (One of another thread, which this worker was
         // on before, says nothing; it does no harm for so short a time.)
-        if seen.is_some_and(|seen| seen.count != count && since(seen.at) < CONTENDED) {
-            self.preempted.set(Some(now));
+        let preempted = seen.is_some_and(|seen| seen.count != count && since(seen.at) < CONTENDED);
+        if seen.is_none() {
+            self.time.set((asks.cpu_time)());
+        } else if preempted && self.has_waited((asks.cpu_time)()) {
+            self.sign.set(Some(now));
         }
-        let contended = self.preempted.get().is_some_and(|at| since(at) < CONTENDED);
-        self.worth_ns.set(if contended {
-            WORTH_CONTENDED_NS
+        self.contended.set(self.had_sign(now));
+    }
+
+    fn had_sign(&self, now: Instant) -> bool {
+        let sign = self.sign.get();
+        sign.is_some_and(|at| now.saturating_duration_since(at) < CONTENDED)
+    }
+
+    /// Whether waiting was a good part of the time since this was asked last.
+    fn has_waited(&self, now: CpuTime) -> bool {
+        let before = self.time.replace(now);
+        let ran = now.ran.saturating_sub(before.ran);
+        let waited = now.waited.saturating_sub(before.waited);
+        let parts = if self.contended.get() {
+            CONTENDED_STILL
         } else {
-            WORTH_NS
-        });
+            CONTENDED_FROM
+        };
+        waited > Duration::ZERO && waited.saturating_mul(parts) >= ran + waited
     }
 }

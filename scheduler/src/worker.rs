@@ -115,7 +115,7 @@ impl Local {
     ) -> Self {
         let [rng, choices, _] = Rng::set(seed);
         let pace = Pace::new(shared.global_interval);
-        let sharing = Sharing::new(shared.preemptions);
+        let sharing = Sharing::new(shared.asks);
         let observer = Observer::new(record::current(), shared.timing.clone(), index);
         Local {
             remote: Arc::clone(shared.remote(index)),
@@ -374,6 +374,7 @@ impl Local {
         self.remote().stats.busy.add(stands_for);
         self.pace.record(took);
         self.sharing.look(end);
+        self.remote().contend(self.sharing.saw_contention());
         again
     }
 
@@ -465,8 +466,14 @@ impl Local {
     /// Whether what waits in the queue is worth waking another worker.
     #[inline]
     fn queue_is_worth(&self, rule: impl FnOnce(u64) -> bool) -> bool {
-        let tasks = self.queue().len() as u64;
-        tasks > 0 && (!self.shared.weighs || rule(tasks * self.pace.mean_ns()))
+        let tasks = self.queue().len();
+        tasks > 0 && (!self.shared.weighs || rule(self.queued_ns(tasks)))
+    }
+
+    /// How long so many polls take.
+    #[inline]
+    fn queued_ns(&self, tasks: usize) -> u64 {
+        (tasks as u64).saturating_mul(self.pace.mean_ns())
     }
 
     /// Polls for IO without blocking. Returns whether a task became runnable.
@@ -525,7 +532,7 @@ impl Local {
 
     /// Looks for work in other workers' queues.
     fn search(&self) -> Option<Runnable> {
-        if !self.searching.get() && !self.shared.parking.idle.try_search() {
+        if !self.searching.get() && !self.shared.parking.try_search(self) {
             return None;
         }
         self.searching.set(true);
@@ -577,8 +584,17 @@ impl Queues for Local {
         !self.queue().is_empty() || !self.remote().slot.is_empty() || !self.yielded().is_empty()
     }
 
+    fn loose_work(&self) -> bool {
+        !self.shared.injector.is_empty() || self.local_work()
+    }
+
     fn worth_sharing(&self) -> bool {
         self.queue_is_worth(|nanos| self.sharing.is_worth_after_events(nanos))
+    }
+
+    fn stands_back(&self) -> bool {
+        let may = self.shared.smooth.load(Relaxed) && self.sharing.is_contended();
+        may && !Sharing::is_worth_while_contended(self.queued_ns(self.shared.longest_queue()))
     }
 }
 

@@ -1,15 +1,18 @@
 //! Tasks that hold on to their worker: what waits behind them goes on elsewhere.
 
-use std::sync::atomic::AtomicUsize;
+use std::hint;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use rt::net::{TcpListener, TcpStream};
+use rt::net::{TcpListener, TcpStream, UnixStream};
 use rt::time::{interval, sleep};
 use rt::{Dispatcher, Runtime, block_in_place};
-use rt_tests::{FLAVOURS, Flavour, Watchdog, everywhere, thread_names, threads_named, until, with};
+use rt_tests::{
+    FLAVOURS, Flavour, Watchdog, allowed_cpus, everywhere, thread_names, threads_named, until, with,
+};
 
 /// Tasks that block their workers, until this is dropped.
 struct Stuck {
@@ -92,6 +95,76 @@ fn a_ticker_goes_on_while_every_worker_is_stuck() {
                 drop(stuck);
             }
             ticker.abort();
+        });
+    }
+}
+
+/// Plain threads that dispute the CPUs with everybody else, until this is dropped.
+struct Burners(Arc<AtomicBool>);
+
+impl Burners {
+    fn new() -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        for _ in 0..2 * allowed_cpus() {
+            let stop = Arc::clone(&stop);
+            thread::spawn(move || {
+                while !stop.load(SeqCst) {
+                    hint::spin_loop();
+                }
+            });
+        }
+        Burners(stop)
+    }
+}
+
+impl Drop for Burners {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
+}
+
+/// Bytes that go to and fro over a connection, counted.
+async fn traffic(trips: Arc<AtomicUsize>) {
+    let (near, far) = UnixStream::pair().unwrap();
+    let echo = rt::spawn(async move {
+        let mut byte = [0];
+        while far.read(&mut byte).await.is_ok_and(|bytes| bytes > 0) {
+            far.write_all(&byte).await.unwrap();
+        }
+    });
+    loop {
+        near.write_all(b"x").await.unwrap();
+        if echo.is_finished() || near.read(&mut [0]).await.is_err() {
+            return;
+        }
+        trips.fetch_add(1, SeqCst);
+    }
+}
+
+/// Where the CPUs are contended, workers leave events to one another: not to one that has a long poll.
+#[test]
+fn a_worker_that_gets_stuck_where_cpus_are_contended_keeps_nobody_waiting() {
+    for workers in [1, 2, 8] {
+        with(Flavour::Workers(workers), |runtime| {
+            let _burners = Burners::new();
+            let trips = Arc::new(AtomicUsize::new(0));
+            let connections: Vec<_> = (0..20)
+                .map(|_| runtime.spawn(traffic(Arc::clone(&trips))))
+                .collect();
+            for stuck in [1, 1, workers, 1] {
+                let goes_on = |for_trips: usize| {
+                    let before = trips.load(SeqCst);
+                    until(|| trips.load(SeqCst) > before + for_trips);
+                };
+                goes_on(10_000);
+                let stuck = Stuck::new(runtime, stuck);
+                goes_on(500);
+                runtime.block_on(runtime.spawn(life())).unwrap();
+                drop(stuck);
+            }
+            for connection in connections {
+                connection.abort();
+            }
         });
     }
 }

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{is_asleep, state, thread_number};
+use super::{CpuTime, cpu_time, is_asleep, state, thread_number, times};
 
 #[test]
 fn the_state_stands_behind_a_name_of_any_kind() {
@@ -34,4 +34,33 @@ fn a_thread_that_waits_is_asleep_and_one_that_runs_is_not() {
     drop(release);
     waits.join().unwrap();
     assert!(!is_asleep(u32::MAX));
+}
+
+#[test]
+fn the_times_are_the_first_two_fields() {
+    let (ran, waited) = (Duration::from_nanos(12), Duration::from_secs(3));
+    assert_eq!(times("12 3000000000 7\n"), Some(CpuTime { ran, waited }));
+    for cut in ["", "12", "12 x 7", "12 -3 7"] {
+        assert_eq!(times(cut), None);
+    }
+}
+
+/// More threads than CPUs, until each has waited for one.
+#[test]
+fn threads_that_dispute_the_cpus_wait() {
+    let limit = Instant::now() + Duration::from_mins(1);
+    let enough = Duration::from_millis(1);
+    let threads = thread::available_parallelism().unwrap().get() + 1;
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let before = cpu_time();
+                let has_waited = || cpu_time().waited >= before.waited + enough;
+                while !has_waited() {
+                    assert!(Instant::now() < limit, "it never waits");
+                }
+                assert!(cpu_time().ran > before.ran);
+            });
+        }
+    });
 }

@@ -27,6 +27,8 @@ struct World {
     done: AtomicUsize,
     total: usize,
     guarded: bool,
+    /// The CPUs are contended.
+    contended: bool,
     /// Where a stuck task waits for what frees it.
     freed: Mutex<bool>,
     free: Condvar,
@@ -117,8 +119,16 @@ impl Queues for View<'_> {
         self.0.locals[self.1].load(Relaxed) > 0
     }
 
+    fn loose_work(&self) -> bool {
+        self.0.injector.load(Relaxed) > 0 || self.local_work()
+    }
+
     fn worth_sharing(&self) -> bool {
         self.local_work()
+    }
+
+    fn stands_back(&self) -> bool {
+        self.0.contended && self.0.locals[1 - self.1].load(Relaxed) == 0
     }
 }
 
@@ -129,6 +139,8 @@ enum Polling {
     No,
     /// The one worker, always.
     Alone,
+    /// Workers, without a guard, which stand back from one another.
+    Contended,
     /// Workers and the guard.
     Guarded,
     /// Nothing, but a guard looks after the workers.
@@ -139,7 +151,7 @@ enum Polling {
 fn world(workers: usize, total: usize, polling: Polling) -> (Plain<World>, Plain<Fake>) {
     let guard = match polling {
         Polling::Guarded | Polling::Watched => Guard::Own,
-        Polling::No | Polling::Alone => Guard::Nobody,
+        Polling::No | Polling::Alone | Polling::Contended => Guard::Nobody,
     };
     #[expect(
         clippy::arc_with_non_send_sync,
@@ -157,27 +169,33 @@ fn world(workers: usize, total: usize, polling: Polling) -> (Plain<World>, Plain
         world: OnceLock::new(),
         owned: UnsafeCell::new(()),
     });
-    let driver = matches!(polling, Polling::Guarded | Polling::Alone)
-        .then(|| Box::new(Shared(Plain::clone(&fake))) as Box<dyn Driver>);
+    let polls = matches!(
+        polling,
+        Polling::Guarded | Polling::Alone | Polling::Contended
+    );
+    let driver = polls.then(|| Box::new(Shared(Plain::clone(&fake))) as Box<dyn Driver>);
     let guarded = matches!(guard, Guard::Own);
     // Two slots, so that the guard's buffer is always the third.
     let parking = Parking::new(workers, 2, driver, guard);
-    let world = world_of(parking, total, guarded);
+    let mut world = world_of(parking, total, guarded);
+    world.contended = polling == Polling::Contended;
+    let world = Plain::new(world);
     assert!(fake.world.set(Plain::downgrade(&world)).is_ok());
     (world, fake)
 }
 
-fn world_of(parking: Parking, total: usize, guarded: bool) -> Plain<World> {
-    Plain::new(World {
+fn world_of(parking: Parking, total: usize, guarded: bool) -> World {
+    World {
         parking,
         injector: AtomicUsize::new(0),
         locals: [AtomicUsize::new(0), AtomicUsize::new(0)],
         done: AtomicUsize::new(0),
         total,
         guarded,
+        contended: false,
         freed: Mutex::new(false),
         free: Condvar::new(),
-    })
+    }
 }
 
 fn pop(queue: &AtomicUsize) -> bool {
@@ -241,7 +259,7 @@ impl World {
         while !self.parking.is_closed() {
             let mut found = pop(&self.locals[me]) || self.take_batch(me, searching);
             if !found && !searching {
-                searching = self.parking.idle.try_search();
+                searching = self.parking.try_search(&queues);
             }
             if !found && searching {
                 found = pop(&self.locals[1 - me]) || self.take_batch(me, searching);
@@ -351,6 +369,29 @@ fn a_lone_leader_is_kicked() {
         let threads = start(&world, 1, World::finish_one);
         world.submit();
         fake.event();
+        world.submit();
+        join(threads);
+    });
+}
+
+/// Two workers that stand back from one another: the last one polls all the same.
+#[test]
+fn who_stands_back_leaves_somebody_that_polls() {
+    check(3, || {
+        let (world, fake) = world(2, 1, Polling::Contended);
+        let threads = start(&world, 2, World::finish_one);
+        fake.event();
+        join(threads);
+    });
+}
+
+/// A worker that stands back beside one that is kept busy by a first task runs a second one.
+#[test]
+fn who_stands_back_runs_what_is_submitted() {
+    check(3, || {
+        let (world, _fake) = world(2, 2, Polling::Contended);
+        let threads = start(&world, 2, World::first_is_stuck);
+        world.submit();
         world.submit();
         join(threads);
     });
@@ -498,7 +539,8 @@ fn an_active_worker_of_a_ward_is_watched() {
         let (guards, _fake) = world(0, 0, Polling::Guarded);
         let woken = Plain::clone(&guards);
         let wake = Guard::Other(Box::new(move || woken.parking.wake_guard()));
-        [world_of(Parking::new(1, 2, None, wake), 1, false), guards]
+        let ward = world_of(Parking::new(1, 2, None, wake), 1, false);
+        [Plain::new(ward), guards]
     });
 }
 

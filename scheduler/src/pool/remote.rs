@@ -42,6 +42,8 @@ pub(crate) struct Remote {
     thread: AtomicU32,
     /// The worker blocks and has said so.
     in_place: AtomicBool,
+    /// It has found its CPUs contended.
+    contended: AtomicBool,
     pub(super) stealers: [Stealer<Runnable>; 2],
     /// Which of the two is the queue; the other holds the tasks that have yielded.
     ///
@@ -62,6 +64,7 @@ impl Remote {
             seated: AtomicBool::new(false),
             thread: AtomicU32::new(0),
             in_place: AtomicBool::new(false),
+            contended: AtomicBool::new(false),
             stealers: [queues[0].stealer(), queues[1].stealer()],
             current: AtomicUsize::new(0),
             stats: Stats::default(),
@@ -98,6 +101,16 @@ impl Remote {
     #[inline]
     pub(crate) fn rests(&self) {
         self.running_id.store(0, Relaxed);
+    }
+
+    /// Says whether it finds its CPUs contended.
+    pub(crate) fn contend(&self, contended: bool) {
+        self.contended.store(contended, Relaxed);
+    }
+
+    /// Whether it has found its CPUs contended.
+    pub(crate) fn is_contended(&self) -> bool {
+        self.contended.load(Relaxed)
     }
 
     /// Whether a task runs.

@@ -55,7 +55,15 @@ impl Queues for World {
         false
     }
 
+    fn loose_work(&self) -> bool {
+        self.any_work()
+    }
+
     fn worth_sharing(&self) -> bool {
+        false
+    }
+
+    fn stands_back(&self) -> bool {
         false
     }
 }
