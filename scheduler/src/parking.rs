@@ -57,12 +57,14 @@ use crossbeam_utils::CachePadded;
 use crate::driver::{Driver, Wait};
 use crate::gate::{Gate, Owner};
 use crate::idle::{Claim, Idle};
-use crate::primitive::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
-use crate::primitive::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, fence};
+use crate::primitive::sync::atomic::Ordering::{Relaxed, SeqCst};
+use crate::primitive::sync::atomic::{AtomicBool, AtomicUsize, fence};
 use crate::primitive::thread::Token;
+use parker::{LEADING, Parker};
 
 #[cfg(all(test, loom))]
 mod model;
+mod parker;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -536,71 +538,5 @@ impl fmt::Debug for Parking {
             .field("idle", &self.idle)
             .field("gate", &self.poller.as_ref().map(|poller| &*poller.gate))
             .finish_non_exhaustive()
-    }
-}
-
-const EMPTY: u32 = 0;
-const WAITING: u32 = 1;
-const LEADING: u32 = 2;
-const NOTIFIED: u32 = 3;
-
-/// Where one worker sleeps: a word that says how to wake it.
-///
-/// Every change is a swap or a compare-exchange, never a plain store: a notification that lands
-/// between two steps of the sleeper is consumed, not overwritten.
-///
-/// # Orderings
-///
-/// One edge: the fence in [`close`](Parking::close), before its unparks, and the `Acquire` in
-/// [`end`](Parker::end) carry `closed`, so that a worker that was woken to stop does not sleep
-/// again. What a notifier did for a task reaches the sleeper through the lock of the idle account.
-struct Parker {
-    state: AtomicU32,
-    token: Token,
-}
-
-impl Parker {
-    fn new() -> Self {
-        Parker {
-            state: AtomicU32::new(EMPTY),
-            token: Token::default(),
-        }
-    }
-
-    /// Publishes how this worker sleeps. `false`: it was notified already, and that is consumed.
-    fn begin(&self, how: u32) -> bool {
-        if self
-            .state
-            .compare_exchange(EMPTY, how, Relaxed, Relaxed)
-            .is_ok()
-        {
-            return true;
-        }
-        self.end();
-        false
-    }
-
-    /// Ends the sleep and says whether a notification had come.
-    fn end(&self) -> bool {
-        self.state.swap(EMPTY, Acquire) == NOTIFIED
-    }
-
-    /// Sleeps on the token until notified.
-    fn wait(&self) {
-        if self.begin(WAITING) {
-            while self.state.load(Relaxed) == WAITING {
-                self.token.wait();
-            }
-            self.end();
-        }
-    }
-
-    /// Notifies, and returns how the worker slept.
-    fn unpark(&self) -> u32 {
-        let slept = self.state.swap(NOTIFIED, Relaxed);
-        if slept == WAITING {
-            self.token.wake();
-        }
-        slept
     }
 }

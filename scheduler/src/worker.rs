@@ -48,6 +48,7 @@ use crate::sharing::Sharing;
 use crate::task::{Keeper, Runnable, Shard, tick, trim_shelf};
 
 mod leaving;
+mod worth;
 
 /// How many tasks in a row may come from the LIFO slot.
 const LIFO_RUNS: u32 = 3;
@@ -455,27 +456,6 @@ impl Local {
         }
     }
 
-    /// Wakes another worker if the queue is worth it.
-    #[inline]
-    fn share(&self) {
-        if self.queue_is_worth(Sharing::is_worth) {
-            self.shared.parking.notify();
-        }
-    }
-
-    /// Whether what waits in the queue is worth waking another worker.
-    #[inline]
-    fn queue_is_worth(&self, rule: impl FnOnce(u64) -> bool) -> bool {
-        let tasks = self.queue().len();
-        tasks > 0 && (!self.shared.weighs || rule(self.queued_ns(tasks)))
-    }
-
-    /// How long so many polls take.
-    #[inline]
-    fn queued_ns(&self, tasks: usize) -> u64 {
-        (tasks as u64).saturating_mul(self.pace.mean_ns())
-    }
-
     /// Polls for IO without blocking. Returns whether a task became runnable.
     fn harvest(&self, to: Dispatch) -> bool {
         let _harvest = self.observed(Kind::Harvest);
@@ -572,29 +552,6 @@ impl Local {
     /// The crew that this worker belongs to.
     pub(crate) fn crew(&self) -> Option<&Arc<Crew>> {
         self.crew.as_ref()
-    }
-}
-
-impl Queues for Local {
-    fn any_work(&self) -> bool {
-        self.shared.any_work() || self.local_work()
-    }
-
-    fn local_work(&self) -> bool {
-        !self.queue().is_empty() || !self.remote().slot.is_empty() || !self.yielded().is_empty()
-    }
-
-    fn loose_work(&self) -> bool {
-        !self.shared.injector.is_empty() || self.local_work()
-    }
-
-    fn worth_sharing(&self) -> bool {
-        self.queue_is_worth(|nanos| self.sharing.is_worth_after_events(nanos))
-    }
-
-    fn stands_back(&self) -> bool {
-        let may = self.shared.smooth.load(Relaxed) && self.sharing.is_contended();
-        may && !Sharing::is_worth_while_contended(self.queued_ns(self.shared.longest_queue()))
     }
 }
 
