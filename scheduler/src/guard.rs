@@ -8,8 +8,7 @@
 //! called; when every worker is stuck, at the next look already, and looks then come every
 //! millisecond.
 //!
-//! While no worker is in a long poll, and none was for a while, the guard says that polls are *smooth*: where CPUs are
-//! contended, workers may leave events and queues to one another then (`sharing.rs`).
+//! Where the CPUs are contended, the guard says whether workers may stand back from one another (`guard/standing.rs`).
 //!
 //! On the CPU pool long polls are what it is for. So no stall is told there, and a worker is stood in for only if it is
 //! *blocked*: the kernel says at two looks in a row that its thread is asleep, in the same poll, so that a CPU is free for
@@ -25,9 +24,9 @@ use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 use crate::record::{self, Kind};
 use crate::task::{Id, contain_all};
+use standing::{Look, Standing};
 
-#[cfg(all(test, not(loom)))]
-mod tests;
+mod standing;
 
 /// How long the guard naps while all workers seem to be stuck.
 const SHORT_TICK: Duration = Duration::from_millis(1);
@@ -37,10 +36,6 @@ const LONG_POLLS: u64 = 64;
 
 /// How long spares stay after they were last needed.
 const LINGER: Duration = Duration::from_millis(200);
-
-/// How long polls count as long after one look at which a worker seemed to be in a long one: it may have waited for a CPU.
-/// After two in a row they do for [`LINGER`].
-const PASSING: Duration = Duration::from_millis(15);
 
 /// A worker that is in one poll for longer than the threshold.
 #[derive(Clone, Debug)]
@@ -94,6 +89,8 @@ struct Sum {
     long: usize,
     /// Not parked, and has found its CPUs contended.
     contended: usize,
+    /// All polls so far.
+    polls: u64,
 }
 
 /// The guard's memory.
@@ -102,14 +99,7 @@ struct Looks {
     parked: Vec<u64>,
     needed: usize,
     needed_at: Instant,
-    polls: Polls,
-}
-
-/// Whether polls are short.
-struct Polls {
-    /// At how many looks in a row a worker was seen in a long one.
-    long_looks: u32,
-    long_until: Instant,
+    standing: Standing,
 }
 
 /// The thread.
@@ -141,27 +131,6 @@ impl Sum {
     }
 }
 
-impl Polls {
-    fn new(now: Instant) -> Self {
-        Polls {
-            long_looks: 0,
-            long_until: now + LINGER,
-        }
-    }
-
-    /// Takes in one look. Whether no long poll was seen for a while.
-    fn are_short(&mut self, any_long: bool, now: Instant) -> bool {
-        if any_long {
-            self.long_looks += 1;
-            let lasts = if self.long_looks > 1 { LINGER } else { PASSING };
-            self.long_until = self.long_until.max(now + lasts);
-        } else {
-            self.long_looks = 0;
-        }
-        now >= self.long_until
-    }
-}
-
 impl Looks {
     fn new(crew: &Crew) -> Self {
         let now = Instant::now();
@@ -170,7 +139,7 @@ impl Looks {
             parked: Vec::new(),
             needed: 0,
             needed_at: now,
-            polls: Polls::new(now),
+            standing: Standing::new(now),
         }
     }
 
@@ -178,12 +147,17 @@ impl Looks {
         let now = Instant::now();
         let sum = self.survey(crew, now);
         let parked = crew.shared.parking.idle.parked();
-        let smooth = self.polls.are_short(sum.stuck + sum.long > 0, now);
-        crew.shared.smooth.store(smooth, Relaxed);
+        let may_stand_back = self.standing.look(&Look {
+            now,
+            polls: sum.polls,
+            any_long: sum.stuck + sum.long > 0,
+            contended: sum.contended > 0,
+        });
+        crew.shared.may_stand_back.store(may_stand_back, Relaxed);
         if parked > 0 && crew.shared.any_work() {
-            // A worker thought that its queue was not worth a wake-up, and may have a long poll now. If not, and the
-            // CPUs are contended, it stays the judge.
-            if !smooth || sum.contended == 0 {
+            // A worker thought that its queue was not worth a wake-up, and may have a long poll now. If not, and others
+            // stand back from it, it stays the judge.
+            if !may_stand_back || sum.contended == 0 {
                 crew.shared.parking.notify();
             }
         } else if parked == 0 && crew.shared.any_work() {
@@ -212,6 +186,7 @@ impl Looks {
         for (worker, seen) in self.seen.iter_mut().enumerate() {
             let remote = crew.shared.remote(worker);
             let polls = remote.stats.polls.get();
+            sum.polls = sum.polls.wrapping_add(polls);
             let is_parked = self.parked[worker / 64] & (1 << (worker % 64)) != 0;
             if !remote.is_seated() || is_parked {
                 remote.stuck(Duration::ZERO);

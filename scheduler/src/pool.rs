@@ -58,10 +58,10 @@ pub(crate) struct Shared {
     pub(crate) injector: CachePadded<Injector<Runnable>>,
     /// Tasks wait in the injector behind workers whose polls are long: look there first.
     pub(crate) urgent: CachePadded<AtomicBool>,
-    /// No worker is in a long poll, or was for a while, as far as the guard has seen.
+    /// Workers that find their CPUs contended may stand back from one another: the guard says so.
     ///
     /// ORDERING: Relaxed: a hint.
-    pub(crate) smooth: AtomicBool,
+    pub(crate) may_stand_back: AtomicBool,
     remotes: Box<[Arc<CachePadded<Remote>>]>,
     /// How many of them a worker has ever sat in: the rest, the places of spares that nobody has called
     /// yet, hold nothing, and whoever looks for work passes them by.
@@ -291,7 +291,7 @@ impl Pool {
             parking: Parking::new(workers, places, driver, guard),
             injector: CachePadded::new(Injector::new()),
             urgent: CachePadded::new(AtomicBool::new(false)),
-            smooth: AtomicBool::new(false),
+            may_stand_back: AtomicBool::new(false),
             drained: AtomicBool::new(false),
             global_interval: config.global_queue_interval,
             event_interval: config.event_interval,

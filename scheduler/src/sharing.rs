@@ -14,8 +14,8 @@
 //!   that grows by spawns and wakes is shared as before: the guard's ticks preempt a worker, too, where the
 //!   pool itself has all the CPUs, and then it shall have them.
 //! * If it runs dry while another worker is active, and no queue is worth so much, it *stands back*: it sleeps without
-//!   polling for events, which the other one will do (`parking.rs`). Not where polls are long: the guard tells
-//!   (`guard.rs`).
+//!   polling for events, which the other one will do (`parking.rs`). Not where polls are long, or where one worker serves less
+//!   than several: the guard tells (`guard/standing.rs`).
 //!
 //! The signs are the kernel's. It has taken this worker off its CPU although it could run (an involuntary context switch,
 //! see getrusage(2)), and of the time that the worker could have run it has waited for a CPU the part

@@ -46,7 +46,7 @@ impl Queues for Local {
     }
 
     fn stands_back(&self) -> bool {
-        let may = self.shared.smooth.load(Relaxed) && self.sharing.is_contended();
+        let may = self.shared.may_stand_back.load(Relaxed) && self.sharing.is_contended();
         may && !Sharing::is_worth_while_contended(self.queued_ns(self.shared.longest_queue()))
     }
 }
