@@ -4,8 +4,8 @@
 //! Two workers that take a CPU from one another, or from the other end of their connections, serve no more than one.
 //! Two that take it from somebody else serve twice as much. Nothing in what the kernel tells of a thread
 //! distinguishes the two, so it is tried: for [`MEASURE`] the pool's polls are counted as they are, then with workers that stand
-//! back. If there are not fewer by more than an eighth, it stays so, until [`KEPT`] is over or there is a quarter more to do; else it
-//! is tried again after a while that doubles each time.
+//! back. If there are not fewer by more than an eighth, it stays so until [`KEPT`] is over, or there are a quarter more
+//! or half as many; else it is tried again after a while that doubles each time.
 
 use std::time::{Duration, Instant};
 
@@ -15,23 +15,23 @@ mod tests;
 /// How long polls count as long after the last of several looks that saw a long one.
 const LONG: Duration = Duration::from_millis(200);
 
-/// The same after a single one: the worker may have waited for a CPU.
+/// How long nobody stands back after a single one: the worker may have waited for a CPU.
 const LONG_ONCE: Duration = Duration::from_millis(15);
 
 /// How long workers that find no CPU contended are no reason to end a trial, or what came of it.
 const LAPSE: Duration = Duration::from_millis(200);
 
 /// How long polls are counted.
-const MEASURE: Duration = Duration::from_millis(100);
+const MEASURE: Duration = Duration::from_millis(200);
 
 /// A trial that has halved the polls by then ends.
 const EARLY: Duration = Duration::from_millis(20);
 
 /// How long a trial that went well is good for.
-const KEPT: Duration = Duration::from_secs(2);
+const KEPT: Duration = Duration::from_secs(5);
 
 /// How long none follows one that did not: the least and the most.
-const REFUSED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(16));
+const REFUSED: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(16));
 
 /// What the guard has seen at one look.
 pub(super) struct Look {
@@ -59,7 +59,7 @@ enum State {
     Before(Count),
     /// Workers stand back; before, so many polls a second ended.
     Trial(Count, u64),
-    /// They go on to. It ends at this time, or when there are many more polls a second than so many.
+    /// They go on to. It ends at this time, or when there are many more polls a second than so many, or many fewer.
     Kept(Count, u64, Instant),
     /// They do not, until then.
     Refused(Instant),
@@ -92,24 +92,41 @@ impl Count {
     }
 }
 
+/// How long polls are.
+#[derive(PartialEq)]
+enum Polls {
+    Short,
+    /// One seemed to be long a moment ago.
+    Doubtful,
+    Long,
+}
+
 /// Whether polls are short.
 struct Short {
     /// At how many looks in a row a worker was seen in a long one.
     long_looks: u32,
     long_until: Instant,
+    doubtful_until: Instant,
 }
 
 impl Short {
-    /// Whether no long poll was seen for a while.
-    fn look(&mut self, look: &Look) -> bool {
+    fn look(&mut self, look: &Look) -> Polls {
         if look.any_long {
             self.long_looks += 1;
-            let lasts = if self.long_looks > 1 { LONG } else { LONG_ONCE };
-            self.long_until = self.long_until.max(look.now + lasts);
+            self.doubtful_until = look.now + LONG_ONCE;
+            if self.long_looks > 1 {
+                self.long_until = look.now + LONG;
+            }
         } else {
             self.long_looks = 0;
         }
-        look.now >= self.long_until
+        if look.now < self.long_until {
+            Polls::Long
+        } else if look.now < self.doubtful_until {
+            Polls::Doubtful
+        } else {
+            Polls::Short
+        }
     }
 }
 
@@ -119,6 +136,7 @@ impl Standing {
             short: Short {
                 long_looks: 0,
                 long_until: now + LONG,
+                doubtful_until: now,
             },
             contended_at: None,
             state: State::Off,
@@ -128,7 +146,7 @@ impl Standing {
 
     /// Takes in one look. Whether workers that find their CPUs contended may stand back.
     pub(super) fn look(&mut self, look: &Look) -> bool {
-        let short = self.short.look(look);
+        let polls = self.short.look(look);
         if look.contended {
             self.contended_at = Some(look.now);
         }
@@ -139,14 +157,15 @@ impl Standing {
         {
             return false;
         }
-        if !short || !contended {
+        if polls == Polls::Long || !contended {
             self.state = State::Off;
             return false;
         }
-        self.try_out(look)
+        self.try_out(look);
+        polls == Polls::Short && matches!(self.state, State::Trial(..) | State::Kept(..))
     }
 
-    fn try_out(&mut self, look: &Look) -> bool {
+    fn try_out(&mut self, look: &Look) {
         match self.state {
             State::Off | State::Refused(_) => self.state = State::Before(Count::new(look)),
             State::Before(count) if count.age(look) >= MEASURE => {
@@ -165,13 +184,13 @@ impl Standing {
             }
             State::Kept(count, rate, until) => {
                 let counted = count.age(look) >= MEASURE;
-                if look.now >= until || counted && count.rate(look) > rate + rate / 4 {
+                let as_before = rate / 2..=rate + rate / 4;
+                if look.now >= until || counted && !as_before.contains(&count.rate(look)) {
                     self.state = State::Before(Count::new(look));
                 } else if counted {
                     self.state = State::Kept(Count::new(look), rate, until);
                 }
             }
         }
-        matches!(self.state, State::Trial(..) | State::Kept(..))
     }
 }
