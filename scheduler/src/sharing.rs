@@ -13,9 +13,10 @@
 //! * A queue must be worth [`WORTH_CONTENDED_NS`] if it is what events have woken or came in a batch. One
 //!   that grows by spawns and wakes is shared as before: the guard's ticks preempt a worker, too, where the
 //!   pool itself has all the CPUs, and then it shall have them.
-//! * If it runs dry while another worker is active, and no queue is worth so much, it *stands back*: it sleeps without
-//!   polling for events, which the other one will do (`parking.rs`). Not where polls are long, or where one worker serves less
-//!   than several: the guard tells (`guard/standing.rs`).
+//! * If the guard allows it (`guard/standing.rs`: not where polls are long, or where one worker serves less than several), the
+//!   worker *stands back* when it runs dry while another one is active: it sleeps without polling for events, which the
+//!   other one will do (`parking.rs`). Then a queue must be worth [`WORTH_ALONE_NS`], of the one that serves to wake another one, and
+//!   of any to keep this one from standing back.
 //!
 //! The signs are the kernel's. It has taken this worker off its CPU although it could run (an involuntary context switch,
 //! see getrusage(2)), and of the time that the worker could have run it has waited for a CPU the part
@@ -37,7 +38,10 @@ mod tests;
 const WORTH_NS: u64 = 50_000;
 
 /// The same while the CPUs are contended.
-const WORTH_CONTENDED_NS: u64 = 1_000_000;
+const WORTH_CONTENDED_NS: u64 = 250_000;
+
+/// The same while workers stand back from one another: a woken one may wait as long for a CPU.
+const WORTH_ALONE_NS: u64 = 1_000_000;
 
 /// How long the CPUs are taken to be contended after the last sign of it.
 const CONTENDED: Duration = Duration::from_millis(50);
@@ -106,16 +110,18 @@ impl Sharing {
     /// The same of a queue to which events, or a batch from outside, have just added.
     #[inline]
     pub(crate) fn is_worth_after_events(&self, queue_ns: u64) -> bool {
-        if self.contended.get() {
-            Sharing::is_worth_while_contended(queue_ns)
+        let worth = if self.contended.get() {
+            WORTH_CONTENDED_NS
         } else {
-            Sharing::is_worth(queue_ns)
-        }
+            WORTH_NS
+        };
+        queue_ns >= worth
     }
 
-    /// The same while the CPUs are contended.
-    pub(crate) fn is_worth_while_contended(queue_ns: u64) -> bool {
-        queue_ns >= WORTH_CONTENDED_NS
+    /// The same while workers stand back from one another.
+    #[inline]
+    pub(crate) fn is_worth_alone(queue_ns: u64) -> bool {
+        queue_ns >= WORTH_ALONE_NS
     }
 
     /// Whether the CPUs were contended at the last look.

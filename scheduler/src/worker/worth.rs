@@ -42,11 +42,15 @@ impl Queues for Local {
     }
 
     fn worth_sharing(&self) -> bool {
-        self.queue_is_worth(|nanos| self.sharing.is_worth_after_events(nanos))
+        if self.shared.may_stand_back.load(Relaxed) && self.sharing.saw_contention() {
+            self.queue_is_worth(Sharing::is_worth_alone)
+        } else {
+            self.queue_is_worth(|nanos| self.sharing.is_worth_after_events(nanos))
+        }
     }
 
     fn stands_back(&self) -> bool {
         let may = self.shared.may_stand_back.load(Relaxed) && self.sharing.is_contended();
-        may && !Sharing::is_worth_while_contended(self.queued_ns(self.shared.longest_queue()))
+        may && !Sharing::is_worth_alone(self.queued_ns(self.shared.longest_queue()))
     }
 }
