@@ -229,7 +229,8 @@ fn what_a_spare_has_queued_is_stolen_from_it() {
     let (first, second) = block_on(on_spare).unwrap();
     assert_eq!(block_on(first).unwrap(), Ok(()));
     block_on(second).unwrap();
-    assert_eq!(pool.shared.used_remotes().len(), 2);
+    // The guard of a slow machine may have called another one.
+    assert!((2..pool.shared.places()).contains(&pool.shared.used_remotes().len()));
     close(&pool);
 }
 
