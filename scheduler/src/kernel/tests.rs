@@ -45,22 +45,12 @@ fn the_times_are_the_first_two_fields() {
     }
 }
 
-/// More threads than CPUs, until each has waited for one.
 #[test]
-fn threads_that_dispute_the_cpus_wait() {
+fn a_thread_that_computes_has_run() {
     let limit = Instant::now() + Duration::from_mins(1);
-    let enough = Duration::from_millis(1);
-    let threads = thread::available_parallelism().unwrap().get() + 1;
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let before = cpu_time();
-                let has_waited = || cpu_time().waited >= before.waited + enough;
-                while !has_waited() {
-                    assert!(Instant::now() < limit, "it never waits");
-                }
-                assert!(cpu_time().ran > before.ran);
-            });
-        }
-    });
+    let before = cpu_time();
+    while cpu_time().ran < before.ran + Duration::from_millis(1) {
+        assert!(Instant::now() < limit, "it does not run");
+    }
+    assert!(cpu_time().waited >= before.waited);
 }

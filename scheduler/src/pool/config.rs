@@ -27,7 +27,7 @@ pub struct Config {
     /// A busy worker polls IO once in this many polls.
     pub event_interval: u32,
     /// How often the kernel has taken the calling thread off its CPU. With it, workers wake one
-    /// another for less where the CPUs are idle than where they are contended.
+    /// another for less where the CPUs are idle than where they are contended, and stand back from one another there.
     pub preemptions: Option<fn() -> u64>,
     /// Fixes the workers' random choices.
     pub seed: u64,
