@@ -164,6 +164,10 @@ impl Sharing {
 
     /// Whether waiting was a good part of the time since this was asked last.
     fn has_waited(&self, now: CpuTime) -> bool {
+        if now == CpuTime::default() {
+            // The kernel did not tell, for lack of a file descriptor perhaps: what it told last still counts.
+            return false;
+        }
         let before = self.time.replace(now);
         let ran = now.ran.saturating_sub(before.ran);
         let waited = now.waited.saturating_sub(before.waited);

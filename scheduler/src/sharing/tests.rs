@@ -120,6 +120,20 @@ fn a_sign_of_long_ago_is_none() {
 }
 
 #[test]
+fn a_kernel_that_does_not_tell_for_once_says_nothing() {
+    let mut worker = Worker::new(Some(ASKS));
+    worker.run(500, 500, false);
+    worker.run(500, 0, true);
+    let told = TIME.take();
+    COUNT.set(COUNT.get() + 1);
+    worker.sleep(5);
+    worker.sharing.look(worker.now);
+    TIME.set(told);
+    worker.run(5, 0, true);
+    assert!(!worker.is_contended());
+}
+
+#[test]
 fn the_kernel_is_asked_once_in_five_milliseconds_at_most() {
     let mut worker = Worker::new(Some(ASKS));
     worker.run(49, 0, false);
