@@ -556,6 +556,7 @@ impl Builder {
             global_queue_interval: self.queue_interval(),
             event_interval: self.event_interval,
             preemptions: Some(usage::preemptions),
+            time_on_cpu: Some(usage::time_on_cpu),
             seed: self.seed.unwrap_or(0),
             keep_alive: self.thread_keep_alive,
             measures: self.measures,

@@ -24,15 +24,14 @@ use crate::primitive::sync::Arc;
 use crate::primitive::sync::atomic::Ordering::Relaxed;
 use crate::record::{self, Kind};
 use crate::task::{Id, contain_all};
+use seen::{LONG_POLLS, Seen};
 use standing::{Look, Standing};
 
+mod seen;
 mod standing;
 
 /// How long the guard naps while all workers seem to be stuck.
 const SHORT_TICK: Duration = Duration::from_millis(1);
-
-/// A worker that ends fewer polls than this between two looks has long ones.
-const LONG_POLLS: u64 = 64;
 
 /// How long spares stay after they were last needed.
 const LINGER: Duration = Duration::from_millis(200);
@@ -55,28 +54,6 @@ pub struct Stall {
     pub pool: &'static str,
 }
 
-/// What the guard saw of one worker.
-#[derive(Clone, Copy)]
-struct Seen {
-    polls: u64,
-    since: Instant,
-    told: bool,
-    /// Its thread was asleep; looked for only if that matters.
-    asleep: bool,
-}
-
-impl Seen {
-    /// In a poll that is new, or in none.
-    fn anew(polls: u64, now: Instant) -> Self {
-        Seen {
-            polls,
-            since: now,
-            told: false,
-            asleep: false,
-        }
-    }
-}
-
 /// What one look adds up to.
 #[derive(Default)]
 struct Sum {
@@ -89,6 +66,8 @@ struct Sum {
     long: usize,
     /// Not parked, and has found its CPUs contended.
     contended: usize,
+    /// Has few polls, but not because it waits for a CPU.
+    any_long: bool,
     /// All polls so far.
     polls: u64,
 }
@@ -147,10 +126,14 @@ impl Looks {
         let now = Instant::now();
         let sum = self.survey(crew, now);
         let parked = crew.shared.parking.idle.parked();
+        // All are in long polls: what waits behind them should not wait for a whole tick.
+        let all_long = sum.awake > 0 && sum.stuck + sum.long == sum.awake;
+        let tight = crew.shared.polls_io() && parked == 0 && all_long;
         let may_stand_back = self.standing.look(&Look {
             now,
             polls: sum.polls,
-            any_long: sum.stuck + sum.long > 0,
+            // Between two short ticks nobody runs for long.
+            any_long: sum.any_long || tight,
             contended: sum.contended > 0,
         });
         crew.shared.may_stand_back.store(may_stand_back, Relaxed);
@@ -171,9 +154,6 @@ impl Looks {
             crew.shared.parking.tick_driver(sum.awake);
         }
         watch.busy = crew.roster.serving() > 0;
-        // All are in long polls: what waits behind them should not wait for a whole tick.
-        let all_long = sum.awake > 0 && sum.stuck + sum.long == sum.awake;
-        let tight = crew.shared.polls_io() && parked == 0 && all_long;
         watch.nap = if tight { SHORT_TICK } else { TICK };
     }
 
@@ -190,15 +170,20 @@ impl Looks {
             let is_parked = self.parked[worker / 64] & (1 << (worker % 64)) != 0;
             if !remote.is_seated() || is_parked {
                 remote.stuck(Duration::ZERO);
-                *seen = Seen::anew(polls, now);
+                seen.renew(polls, now);
                 continue;
             }
             sum.awake += 1;
             sum.contended += usize::from(remote.is_contended());
-            if polls != seen.polls {
+            let ended = polls.wrapping_sub(seen.polls);
+            // Asked for where the answer matters.
+            let thread = remote.thread().filter(|_| crew.shared.weighs);
+            let ran = thread.and_then(|thread| (crew.config.time_on_cpu?)(thread));
+            sum.any_long |= seen.has_long(ended, ran, || thread.is_some_and(kernel::is_asleep));
+            if ended > 0 {
                 remote.stuck(Duration::ZERO);
-                sum.long += usize::from(polls.wrapping_sub(seen.polls) < LONG_POLLS);
-                *seen = Seen::anew(polls, now);
+                sum.long += usize::from(ended < LONG_POLLS);
+                seen.renew(polls, now);
                 continue;
             }
             sum.stuck += 1;

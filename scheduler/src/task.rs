@@ -10,6 +10,7 @@
 //! | `cell.rs` | the memory and the life: poll, complete, cancel, free |
 //! | `contain.rs` | calls of user code that may panic |
 //! | `memory.rs` | freed memory that is used again |
+//! | `fetch.rs` | which of it the CPU fetches ahead of a poll |
 //! | `waker.rs` | `std`'s waker over one counted reference |
 //! | `join.rs` | [`JoinHandle`], [`AbortHandle`], [`JoinError`] |
 //! | `owner.rs` | what a task knows of its pool, and the lists in which waiting tasks are found |
@@ -28,6 +29,8 @@ mod cell;
 mod contain;
 #[cfg(not(loom))]
 mod current;
+#[cfg(not(loom))]
+mod fetch;
 mod hold;
 mod id;
 #[cfg(not(loom))]

@@ -240,7 +240,10 @@ impl Local {
                     self.share();
                 }
             }
-            Dispatch::Local => self.queue().push(task),
+            Dispatch::Local => {
+                task.prefetch();
+                self.queue().push(task);
+            }
             Dispatch::Injector => {
                 self.remote().stats.overflow.add(1);
                 self.shared.injector.push(task);

@@ -29,6 +29,9 @@ pub struct Config {
     /// How often the kernel has taken the calling thread off its CPU. With it, workers wake one
     /// another for less where the CPUs are idle than where they are contended, and stand back from one another there.
     pub preemptions: Option<fn() -> u64>,
+    /// How long a thread of this process, by the kernel's number, has run. With it, a worker that has waited for a
+    /// CPU is not taken for one whose polls are long.
+    pub time_on_cpu: Option<fn(u32) -> Option<Duration>>,
     /// Fixes the workers' random choices.
     pub seed: u64,
     /// The lone worker of a pool without threads runs its tasks in an order drawn from the seed.
@@ -77,6 +80,7 @@ impl Config {
             global_queue_interval: None,
             event_interval: 61,
             preemptions: None,
+            time_on_cpu: None,
             seed: 0,
             shuffle: false,
             stall_threshold: Some(Duration::from_millis(10)),

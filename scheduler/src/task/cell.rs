@@ -31,6 +31,7 @@ use std::task::{Context, Poll, Waker};
 
 use super::Id;
 use super::contain::{contain, discard};
+use super::fetch;
 use super::join::Failure;
 use super::memory;
 use super::owner::{Home, Shard};
@@ -73,6 +74,11 @@ impl Header {
         unsafe { &*self.spot.shard() }
     }
 
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        fetch::prefetch(self, self.vtable.size);
+    }
+
     /// What the task does, as an outsider sees it.
     pub(super) fn look(&self) -> TaskState {
         match self.state.look() {
@@ -92,6 +98,8 @@ struct Vtable {
     /// Moves the output to a place of type `Poll<Output<T>>`.
     read_output: unsafe fn(NonNull<Header>, *mut ()),
     drop_output: unsafe fn(NonNull<Header>),
+    /// Bytes of the task's memory.
+    size: usize,
     named: bool,
     /// The task's name, which lives as long as the memory.
     name: unsafe fn(NonNull<Header>) -> Option<NonNull<Arc<str>>>,
@@ -117,6 +125,7 @@ impl<F: Future, M: Member<F::Output>, N: Name> Cell<F, M, N> {
         fail: fail::<F, M, N>,
         read_output: read_output::<F, M, N>,
         drop_output: drop_output::<F, M, N>,
+        size: size_of::<Self>(),
         named: N::IS_NAME,
         name: name::<F, M, N>,
         free: free::<F, M, N>,

@@ -75,6 +75,12 @@ impl Runnable {
         })
     }
 
+    /// Has the CPU fetch what the task's next poll will need: it will come soon, on this thread.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        self.0.header().prefetch();
+    }
+
     /// Where the task was spawned.
     #[inline]
     pub(crate) fn location(&self) -> &'static Location<'static> {
