@@ -15,7 +15,7 @@ mod tests;
 /// How long polls count as long after the last of several looks that saw a long one.
 const LONG: Duration = Duration::from_millis(200);
 
-/// How long nobody stands back after a single one: the worker may have waited for a CPU.
+/// How long nobody stands back after a single one, which may be none: a virtual CPU that is halted counts as used.
 const LONG_ONCE: Duration = Duration::from_millis(15);
 
 /// How long workers that find no CPU contended are no reason to end a trial, or what came of it.
