@@ -66,7 +66,7 @@ struct Sum {
     long: usize,
     /// Not parked, and has found its CPUs contended.
     contended: usize,
-    /// Has few polls, but not because it waits for a CPU.
+    /// One has few polls, and not because it has waited for a CPU.
     any_long: bool,
     /// All polls so far.
     polls: u64,
@@ -160,6 +160,7 @@ impl Looks {
     /// Samples every worker, and rescues what is locked up behind those that have stalled.
     fn survey(&mut self, crew: &Crew, now: Instant) -> Sum {
         let mut sum = Sum::default();
+        let may_matter = crew.shared.weighs && self.standing.is_contended(now);
         // Whether it is blocked is asked for only where a spare may be wanted for it, or serves: that costs some microseconds.
         let ask = !crew.shared.polls_io() && (crew.roster.serving() > 0 || crew.shared.any_work());
         crew.shared.parking.idle.copy_parked(&mut self.parked);
@@ -176,8 +177,8 @@ impl Looks {
             sum.awake += 1;
             sum.contended += usize::from(remote.is_contended());
             let ended = polls.wrapping_sub(seen.polls);
-            // Asked for where the answer matters.
-            let thread = remote.thread().filter(|_| crew.shared.weighs);
+            // Asked for where the answer matters, as that is a system call.
+            let thread = remote.thread().filter(|_| may_matter);
             let ran = thread.and_then(|thread| (crew.config.time_on_cpu?)(thread));
             sum.any_long |= seen.has_long(ended, ran, || thread.is_some_and(kernel::is_asleep));
             if ended > 0 {

@@ -54,18 +54,18 @@ impl Seen {
         ran: Option<Duration>,
         asleep: impl FnOnce() -> bool,
     ) -> bool {
-        let before = self.ran;
-        if ended > 0 || before.is_none() {
+        // None, too, where another thread has sat down in this place, as that has run for less.
+        let more = ran
+            .zip(self.ran)
+            .and_then(|(now, before)| now.checked_sub(before));
+        if ended > 0 || more.is_none() {
             self.ran = ran;
         }
         if ended >= LONG_POLLS {
             return false;
         }
-        let Some((now, before)) = ran.zip(before) else {
-            return true;
-        };
         let polls = u32::try_from(ended).unwrap_or(u32::MAX);
         let long = LONG_POLL.saturating_mul(polls).max(RAN_LONG);
-        now.saturating_sub(before) >= long || asleep()
+        more.is_none_or(|more| more >= long) || asleep()
     }
 }

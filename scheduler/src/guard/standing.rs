@@ -15,7 +15,7 @@ mod tests;
 /// How long polls count as long after the last of several looks that saw a long one.
 const LONG: Duration = Duration::from_millis(200);
 
-/// How long nobody stands back after a single one, which may be none: a virtual CPU that is halted counts as used.
+/// How long nobody stands back after a single one, which may be none.
 const LONG_ONCE: Duration = Duration::from_millis(15);
 
 /// How long workers that find no CPU contended are no reason to end a trial, or what came of it.
@@ -150,19 +150,23 @@ impl Standing {
         if look.contended {
             self.contended_at = Some(look.now);
         }
-        let lapsed = |at: Instant| look.now.saturating_duration_since(at) >= LAPSE;
-        let contended = !self.contended_at.is_none_or(lapsed);
         if let State::Refused(until) = self.state
             && look.now < until
         {
             return false;
         }
-        if polls == Polls::Long || !contended {
+        if polls == Polls::Long || !self.is_contended(look.now) {
             self.state = State::Off;
             return false;
         }
         self.try_out(look);
         polls == Polls::Short && matches!(self.state, State::Trial(..) | State::Kept(..))
+    }
+
+    /// Whether a worker has found its CPUs contended of late. If not, it does not matter how long polls are.
+    pub(super) fn is_contended(&self, now: Instant) -> bool {
+        let lapsed = |at| now.saturating_duration_since(at) >= LAPSE;
+        !self.contended_at.is_none_or(lapsed)
     }
 
     fn try_out(&mut self, look: &Look) {

@@ -74,3 +74,13 @@ fn one_that_gets_a_little_of_a_cpu_at_a_time_has_a_long_one_in_the_end() {
     assert!(seen.has_long(10, ran(1600), || false));
     assert!(!seen.has_long(10, ran(2000), || false));
 }
+
+#[test]
+fn what_another_thread_has_run_for_hides_no_long_poll() {
+    let mut seen = worker();
+    // A new thread in this place, which has run for less.
+    let new = |micros| Some(Duration::from_micros(micros));
+    assert!(seen.has_long(0, new(50), || false));
+    assert!(!seen.has_long(0, new(900), || false));
+    assert!(seen.has_long(0, new(1100), || false));
+}
