@@ -21,7 +21,8 @@
 //! The signs are the kernel's. It has taken this worker off its CPU although it could run (an involuntary context switch,
 //! see getrusage(2)), and of the time that the worker could have run it has waited for a CPU the part
 //! [`CONTENDED_FROM`] at least (see `proc_pid_schedstat`(5)). That holds for [`CONTENDED`], and goes on while
-//! preempted workers wait for [`CONTENDED_STILL`]: one worker alone, which is what standing back makes of two, waits less.
+//! preempted workers wait for [`CONTENDED_STILL`]. One worker alone, which is what standing back makes of two, may not wait at all:
+//! so it also holds for as long as the guard lets workers stand back.
 //!
 //! The signs are looked for once in [`LOOK`] at most, and only where a poll is timed anyway. So a
 //! worker that has little to do may take the CPUs to be contended for a hundred polls more.
@@ -129,13 +130,9 @@ impl Sharing {
         self.contended.get()
     }
 
-    /// Whether the CPUs are contended, as far as that was looked for of late.
-    pub(crate) fn is_contended(&self) -> bool {
-        self.contended.get() && self.had_sign(Instant::now())
-    }
-
-    /// Looks, now and then, whether the CPUs are contended. `now` was read a moment ago.
-    pub(crate) fn look(&self, now: Instant) {
+    /// Looks, now and then, whether the CPUs are contended. `now` was read a moment ago. Where workers `may_stand_back`
+    /// from one another, what was contended stays so.
+    pub(crate) fn look(&self, now: Instant, may_stand_back: bool) {
         let Some(asks) = self.asks else {
             return;
         };
@@ -154,7 +151,8 @@ impl Sharing {
         } else if preempted && self.has_waited((asks.cpu_time)()) {
             self.sign.set(Some(now));
         }
-        self.contended.set(self.had_sign(now));
+        let still = may_stand_back && self.contended.get();
+        self.contended.set(still || self.had_sign(now));
     }
 
     fn had_sign(&self, now: Instant) -> bool {

@@ -377,7 +377,8 @@ impl Local {
         self.remote().hot.record(id, stands_for);
         self.remote().stats.busy.add(stands_for);
         self.pace.record(took);
-        self.sharing.look(end);
+        let may_stand_back = self.shared.may_stand_back.load(Relaxed);
+        self.sharing.look(end, may_stand_back);
         self.remote().contend(self.sharing.saw_contention());
         again
     }

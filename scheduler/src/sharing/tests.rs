@@ -20,6 +20,7 @@ const ASKS: Asks = Asks {
 struct Worker {
     sharing: Sharing,
     now: Instant,
+    may_stand_back: bool,
 }
 
 impl Worker {
@@ -27,8 +28,9 @@ impl Worker {
         let worker = Worker {
             sharing: Sharing::new(asks),
             now: Instant::now(),
+            may_stand_back: false,
         };
-        worker.sharing.look(worker.now);
+        worker.sharing.look(worker.now, false);
         worker
     }
 
@@ -43,7 +45,7 @@ impl Worker {
                 waited: waited + Duration::from_micros(u64::from(waiting)),
             });
             self.sleep(1);
-            self.sharing.look(self.now);
+            self.sharing.look(self.now, self.may_stand_back);
         }
     }
 
@@ -104,6 +106,21 @@ fn a_worker_that_waits_less_since_others_stand_back_still_counts_as_contended() 
 }
 
 #[test]
+fn a_worker_that_does_not_wait_since_others_stand_back_counts_as_contended_until_none_may() {
+    let mut worker = Worker::new(Some(ASKS));
+    worker.run(5, 500, true);
+    worker.may_stand_back = true;
+    worker.run(1000, 0, false);
+    assert!(worker.is_contended());
+    worker.may_stand_back = false;
+    worker.run(5, 0, false);
+    assert!(!worker.is_contended());
+    worker.may_stand_back = true;
+    worker.run(100, 0, false);
+    assert!(!worker.is_contended(), "it had no sign of its own");
+}
+
+#[test]
 fn a_sign_of_long_ago_is_none() {
     let mut worker = Worker::new(Some(ASKS));
     worker.sleep(50);
@@ -111,12 +128,6 @@ fn a_sign_of_long_ago_is_none() {
     assert!(!worker.is_contended(), "it did not look in between");
     worker.run(5, 500, true);
     assert!(worker.is_contended());
-    // As of now, too, and not only as of the last look: all of the above took a moment.
-    assert!(worker.sharing.is_contended());
-    let long_ago = worker.now.checked_sub(2 * CONTENDED);
-    worker.sharing.sign.set(long_ago);
-    assert!(worker.is_contended());
-    assert!(!worker.sharing.had_sign(worker.now));
 }
 
 #[test]
@@ -127,7 +138,7 @@ fn a_kernel_that_does_not_tell_for_once_says_nothing() {
     let told = TIME.take();
     COUNT.set(COUNT.get() + 1);
     worker.sleep(5);
-    worker.sharing.look(worker.now);
+    worker.sharing.look(worker.now, false);
     TIME.set(told);
     worker.run(5, 0, true);
     assert!(!worker.is_contended());

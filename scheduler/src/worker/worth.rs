@@ -21,6 +21,12 @@ impl Local {
         tasks > 0 && (!self.shared.weighs || rule(self.queued_ns(tasks)))
     }
 
+    /// Whether this worker and others stand back from one another.
+    #[inline]
+    fn may_stand_back(&self) -> bool {
+        self.shared.may_stand_back.load(Relaxed) && self.sharing.saw_contention()
+    }
+
     /// How long so many polls take.
     #[inline]
     fn queued_ns(&self, tasks: usize) -> u64 {
@@ -42,7 +48,7 @@ impl Queues for Local {
     }
 
     fn worth_sharing(&self) -> bool {
-        if self.shared.may_stand_back.load(Relaxed) && self.sharing.saw_contention() {
+        if self.may_stand_back() {
             self.queue_is_worth(Sharing::is_worth_alone)
         } else {
             self.queue_is_worth(|nanos| self.sharing.is_worth_after_events(nanos))
@@ -50,7 +56,7 @@ impl Queues for Local {
     }
 
     fn stands_back(&self) -> bool {
-        let may = self.shared.may_stand_back.load(Relaxed) && self.sharing.is_contended();
-        may && !Sharing::is_worth_alone(self.queued_ns(self.shared.longest_queue()))
+        self.may_stand_back()
+            && !Sharing::is_worth_alone(self.queued_ns(self.shared.longest_queue()))
     }
 }
