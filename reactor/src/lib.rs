@@ -73,6 +73,7 @@ mod clock;
 mod deadline;
 #[cfg(all(test, not(loom)))]
 mod drive;
+mod fetch;
 mod interest;
 mod list;
 mod primitive;

@@ -31,6 +31,9 @@ const BELL: u64 = u64::MAX;
 /// The token of the alarm.
 const ALARM: u64 = u64::MAX - 1;
 
+/// With fewer events than this, none is far enough ahead of its turn for its memory to be fetched.
+const WORTH_FETCHING: usize = 4;
+
 /// Each file is registered once, for everything.
 const EVERYTHING: u32 = sys::IN | sys::PRI | sys::OUT | sys::RDHUP | sys::EDGE;
 
@@ -104,6 +107,12 @@ impl Events {
     pub fn were_kicked(&self) -> bool {
         self.buffer.iter().any(|(token, _)| token == BELL)
     }
+
+    fn sources(&self) -> impl Iterator<Item = Token> + Clone {
+        let tokens = self.buffer.iter().map(|(token, _)| token);
+        let of_sources = tokens.filter(|&token| token != BELL && token != ALARM);
+        of_sources.map(Token::from_bits)
+    }
 }
 
 impl Reactor {
@@ -164,6 +173,9 @@ impl Reactor {
     /// Wakes those whom the events concern, and fires the timers that are due. Says how many wakers
     /// were woken. Several threads may dispatch what each has polled.
     pub fn dispatch(&self, events: &mut Events) -> usize {
+        if events.buffer.len() >= WORTH_FETCHING && self.registry.is_large() {
+            self.registry.fetch(events.sources());
+        }
         let mut alarm = std::mem::take(&mut events.jumped);
         for (token, flags) in events.buffer.iter() {
             match token {

@@ -21,6 +21,7 @@
 use std::io;
 use std::task::{Context, Poll, Waker};
 
+use crate::fetch;
 use crate::interest::{Direction, Ready};
 use crate::primitive::sync::Mutex;
 use crate::primitive::sync::atomic::AtomicBool;
@@ -31,6 +32,9 @@ use crate::waiters::Waiters;
 
 #[cfg(all(test, not(loom)))]
 mod tests;
+
+/// So many sources, their tasks, and what the kernel keeps for each of them fill a second-level cache. A chunk begins there.
+const LARGE: u32 = 192;
 
 /// What the reactor keeps for one source. It fills a cache line of its own.
 #[repr(align(64))]
@@ -179,6 +183,22 @@ impl Registry {
         self.entries
             .get(token.index)
             .expect("the entry was made before its token was handed out")
+    }
+
+    /// Whether there are, or once were, so many sources that those with events are hardly in the near caches.
+    #[inline]
+    pub(crate) fn is_large(&self) -> bool {
+        self.entries.get(LARGE).is_some()
+    }
+
+    /// Asks the CPU for the entries of sources that have events, and then for who waits on each.
+    pub(crate) fn fetch(&self, tokens: impl Iterator<Item = Token> + Clone) {
+        for token in tokens.clone() {
+            fetch::line(self.entry(token));
+        }
+        for token in tokens {
+            self.entry(token).waiters.fetch();
+        }
     }
 
     /// Takes in an event; see [`Entry::deliver`].

@@ -38,6 +38,7 @@ use std::mem;
 use std::ptr::NonNull;
 use std::task::Waker;
 
+use crate::fetch;
 use crate::interest::{Direction, Interest};
 use crate::list::{Links, List, Node};
 use crate::primitive::cell::UnsafeCell;
@@ -222,14 +223,29 @@ impl Waiters {
         drop(waker);
     }
 
-    /// Moves the wakers of all who wait for any of `bits` to the end of `wakers`.
+    /// Asks the CPU for the waiter that [`collect`](Waiters::collect) will come to first.
+    #[inline]
+    pub(crate) fn fetch(&self) {
+        // Gone, perhaps, once the lock is released; the address serves as a hint only.
+        let first = self.waiting.lock().list.first();
+        if let Some(waiter) = first {
+            fetch::line(waiter.as_ptr());
+        }
+    }
+
+    /// Moves the wakers of all who wait for any of `bits` to the end of `wakers`, and asks the CPU for what they will touch.
     pub(crate) fn collect(&self, bits: u8, wakers: &mut Vec<Waker>) {
+        let mut add = |waker: Waker| {
+            // By a convention of runtimes, ours among them, that is the task.
+            fetch::line(waker.data());
+            wakers.push(waker);
+        };
         let mut waiting = self.waiting.lock();
         for direction in [Direction::Read, Direction::Write] {
             if bits & direction.bits() != 0
                 && let Some(waker) = waiting.slot(direction).take()
             {
-                wakers.push(waker);
+                add(waker);
             }
         }
         let mut cursor = waiting.list.first();
@@ -242,7 +258,7 @@ impl Waiters {
                 // SAFETY: as above.
                 && let Some(waker) = unsafe { waiting.take_out(waiter) }
             {
-                wakers.push(waker);
+                add(waker);
             }
         }
     }

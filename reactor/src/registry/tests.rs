@@ -1,11 +1,14 @@
 //! How entries are reused, and that nothing of one source reaches the next.
 
+#![expect(unsafe_code, reason = "a waiter's contract is the caller's to keep")]
+
 use std::task::Context;
 
-use super::{Registry, Token};
+use super::{LARGE, Registry, Token};
 use crate::interest::{Direction, Interest};
 use crate::probe::Probe;
 use crate::readiness::READABLE;
+use crate::waiters::Waiter;
 use crate::wake::wake_all;
 
 fn deliver(registry: &Registry, token: Token) -> usize {
@@ -80,6 +83,28 @@ fn a_shut_down_registry_wakes_all_and_takes_nobody_in() {
         registry.release(token);
     }
     assert_eq!(registry.live(), 0);
+}
+
+#[test]
+fn what_is_fetched_for_events_stays_as_it_was() {
+    let registry = Registry::new();
+    let tokens: Vec<_> = (0..LARGE).map(|_| registry.acquire().unwrap()).collect();
+    assert!(!registry.is_large());
+    let probe = Probe::new();
+    let waker = probe.waker();
+    let waiter = Waiter::new(Interest::READABLE);
+    let (polled, listed, old) = (tokens[0], tokens[1], tokens[2]);
+    wait(&registry, polled, &probe);
+    let waiters = &registry.entry(listed).waiters;
+    // SAFETY: the waiter stays in place, waits for one source, and is taken out by the event.
+    assert!(unsafe { waiters.wait_in_list(&waiter, waker, || None::<()>) }.is_none());
+    registry.release(old);
+    let batch = [polled, old, listed, tokens[3]];
+    registry.fetch(batch.into_iter());
+    assert_eq!((probe.wakes(), probe.wakers()), (0, 2));
+    assert_eq!(batch.map(|token| deliver(&registry, token)), [1, 0, 1, 0]);
+    let _one_more = registry.acquire().unwrap();
+    assert!(registry.is_large());
 }
 
 #[test]

@@ -127,7 +127,7 @@ impl Buffer {
     }
 
     /// Token and flags of each event.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u32)> + Clone {
         self.events.iter().map(|event| (event.u64, event.events))
     }
 
