@@ -66,7 +66,7 @@ struct Sum {
     long: usize,
     /// Not parked, and has found its CPUs contended.
     contended: usize,
-    /// One has few polls, and not because it has waited for a CPU.
+    /// One has few polls, and not because it has waited for a CPU. Only where that matters.
     any_long: bool,
     /// All polls so far.
     polls: u64,
@@ -177,10 +177,12 @@ impl Looks {
             sum.awake += 1;
             sum.contended += usize::from(remote.is_contended());
             let ended = polls.wrapping_sub(seen.polls);
-            // Asked for where the answer matters, as that is a system call.
-            let thread = remote.thread().filter(|_| may_matter);
-            let ran = thread.and_then(|thread| (crew.config.time_on_cpu?)(thread));
-            sum.any_long |= seen.has_long(ended, ran, || thread.is_some_and(kernel::is_asleep));
+            // Looked for where it matters, as that takes a system call.
+            if may_matter {
+                let thread = remote.thread();
+                let ran = thread.and_then(|thread| (crew.config.time_on_cpu?)(thread));
+                sum.any_long |= seen.has_long(ended, ran, || thread.is_some_and(kernel::is_asleep));
+            }
             if ended > 0 {
                 remote.stuck(Duration::ZERO);
                 sum.long += usize::from(ended < LONG_POLLS);

@@ -4,8 +4,8 @@
 //! Two workers that take a CPU from one another, or from the other end of their connections, serve no more than one.
 //! Two that take it from somebody else serve twice as much. Nothing in what the kernel tells of a thread
 //! distinguishes the two, so it is tried: for [`MEASURE`] the pool's polls are counted as they are, then with workers that stand
-//! back. If there are not fewer by more than an eighth, it stays so until [`KEPT`] is over, or there are a quarter more
-//! or half as many; else it is tried again after a while that doubles each time.
+//! back. If there are not fewer by more than an eighth, it stays so until [`KEPT`] is over, or there are half as many again
+//! or only half as many; else it is tried again after a while that doubles each time.
 
 use std::time::{Duration, Instant};
 
@@ -188,7 +188,7 @@ impl Standing {
             }
             State::Kept(count, rate, until) => {
                 let counted = count.age(look) >= MEASURE;
-                let as_before = rate / 2..=rate + rate / 4;
+                let as_before = rate / 2..=rate + rate / 2;
                 if look.now >= until || counted && !as_before.contains(&count.rate(look)) {
                     self.state = State::Before(Count::new(look));
                 } else if counted {

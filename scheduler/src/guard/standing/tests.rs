@@ -77,7 +77,7 @@ fn it_is_refused_where_one_worker_serves_less() {
 
 #[test]
 fn it_ends_where_there_is_much_more_to_do_or_much_less() {
-    for (polls, other) in [(120, 130), (60, 45)] {
+    for (polls, other) in [(145, 155), (60, 45)] {
         let mut guard = Guard::new();
         guard.run(2 * MEASURE + TICK, 100, 100);
         assert!(guard.stands_back);
