@@ -78,7 +78,7 @@ impl Buffer {
         Buffer { events: Vec::new() }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u32)> + Clone {
         self.events.iter().copied()
     }
 
