@@ -104,6 +104,22 @@ fn nobody_stands_back_where_nothing_is_contended() {
 }
 
 #[test]
+fn what_workers_take_for_contended_only_because_they_stand_back_ends() {
+    let mut guard = Guard::new();
+    guard.run(3 * MEASURE, 800, 800);
+    let began = guard.now;
+    let mut stood_back = Duration::ZERO;
+    while guard.now < began + 4 * KEPT {
+        if guard.stands_back {
+            stood_back += TICK;
+        }
+        let contended = guard.stands_back;
+        guard.look(800, contended, false);
+    }
+    assert!(stood_back <= KEPT, "{stood_back:?}");
+}
+
+#[test]
 fn nobody_stands_back_beside_a_long_poll() {
     let mut guard = Guard::new();
     guard.run(3 * MEASURE, 800, 800);
