@@ -1,6 +1,6 @@
 //! Tells the CPU early which memory the events of a batch will need.
 //!
-//! With thousands of sources an event's entry, the waiter in it and the task that waits have left the near caches since they
+//! With many sources an event's entry, the waiter in it and the task that waits have left the near caches since they
 //! were used last. Each names the next one, so an event taken alone would wait for main memory three times in a row. So
 //! a batch is gone through beforehand, a step at a time: while one event's line is on its way, the others' are asked for.
 

@@ -5,7 +5,7 @@
 //! before it, which are made once and stay: a lookup is one load of a chunk's address.
 //!
 //! **Bounds**: memory grows with the greatest number of sources that were alive at once, of which it has
-//! room for a quarter more at most, and is given back with the reactor.
+//! room for a quarter more at most (for 16 if there are few), and is given back with the reactor.
 
 use crate::primitive::sync::OnceLock;
 
